@@ -20,6 +20,7 @@ __all__ = [
     "Adam",
     "Compiled",
     "Csr",
+    "CsrMatrix",
     "Dispatcher",
     "Dynamic",
     "History",
@@ -201,6 +202,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "item_weights",
     "iv",
     "ive",
     "ive_derivative",
@@ -218,6 +220,7 @@ __all__ = [
     "kv",
     "kve",
     "kve_derivative",
+    "least_squares",
     "length",
     "less",
     "less_equal",
@@ -252,6 +255,7 @@ __all__ = [
     "multiply",
     "ndtr",
     "ndtri",
+    "nearest_items",
     "negative",
     "not_equal",
     "operators",
@@ -1388,6 +1392,41 @@ MOST_WORKERS: int
 NO_ITEM: int
 
 @final
+class CsrMatrix:
+    def __new__(
+        cls,
+        rows: npt.NDArray[np.uint32],
+        columns: npt.NDArray[np.uint32],
+        values: npt.NDArray[np.float32],
+        n_rows: int,
+        n_columns: int,
+    ) -> CsrMatrix: ...
+    def transposed(self) -> CsrMatrix: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def indptr(self) -> npt.NDArray[np.uint64]: ...
+    @property
+    def indices(self) -> npt.NDArray[np.uint32]: ...
+    @property
+    def values(self) -> npt.NDArray[np.float32]: ...
+    def __len__(self) -> int: ...
+
+def least_squares(
+    matrix: CsrMatrix,
+    fixed: npt.NDArray[np.float32],
+    start: npt.NDArray[np.float32],
+    l2: npt.NDArray[np.float32],
+    steps: int | None,
+    threads: int,
+) -> tuple[npt.NDArray[np.float32], float]: ...
+def item_weights(
+    by_item: CsrMatrix, by_user: CsrMatrix, l2: float, threads: int
+) -> npt.NDArray[np.float32]: ...
+def nearest_items(
+    by_item: CsrMatrix, by_user: CsrMatrix, similarity: str, k: int, shrink: float, threads: int
+) -> CsrMatrix: ...
+
 class Csr:
     def __new__(
         cls,

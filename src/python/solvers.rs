@@ -10,7 +10,7 @@ use super::argument::{borrowed, count};
 use super::long_call::long_call;
 use crate::array::vec_for;
 use crate::error::Error;
-use crate::solvers::{self, LeastSquares, Method, Similarity};
+use crate::solvers::{self, LeastSquares, Similarity, Solver};
 
 /// A copy that nobody else writes to.
 fn copied<T: Element + Copy>(numbers: &[T]) -> PyResult<Vec<T>> {
@@ -145,9 +145,9 @@ fn least_squares<'py>(
         .into());
     }
     let (fixed, start) = (copied(fixed.as_slice()?)?, copied(start.as_slice()?)?);
-    let method = match steps {
-        Some(steps) => Method::ConjugateGradient(count("steps", steps)?),
-        None => Method::Cholesky,
+    let solver = match steps {
+        Some(steps) => Solver::ConjugateGradient(count("steps", steps)?),
+        None => Solver::Cholesky,
     };
     let problem = LeastSquares {
         matrix: &matrix.get().0,
@@ -155,7 +155,7 @@ fn least_squares<'py>(
         start: &start,
         width: shape.1,
         l2: &l2,
-        method,
+        solver,
         threads: count("threads", threads)?,
     };
     let solved = long_call(py, |_| solvers::least_squares(problem))?;

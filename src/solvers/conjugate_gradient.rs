@@ -7,7 +7,7 @@
 //! Few steps are enough, for the rows hardly change from epoch to epoch. In exact arithmetic d steps
 //! solve a row.
 
-use super::least_squares::{ROWS, System};
+use super::system::{ROWS, System};
 use crate::array::filled;
 use crate::error::Result;
 use crate::simd::dot::{axpby, axpy, dot};

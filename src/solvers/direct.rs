@@ -8,7 +8,7 @@
 //! multiple of 16, so that loops are of whole registers: what is left of the diagonal is no part of U, and
 //! nobody reads it for anything else.
 
-use super::least_squares::System;
+use super::system::System;
 use crate::array::filled;
 use crate::error::Result;
 use crate::simd::dot::{axpy, dot};

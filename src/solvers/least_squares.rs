@@ -27,22 +27,21 @@
 use super::conjugate_gradient::ConjugateGradient;
 use super::csr_matrix::CsrMatrix;
 use super::direct::Direct;
+use super::system::{ROWS, System};
 use crate::array::filled;
 use crate::error::{Error, Result};
 use crate::simd::four::UNIT;
 use crate::simd::product::{Strided, add_product};
 use crate::split;
 
-/// Rows that are solved together.
-pub(super) const ROWS: usize = 16;
 /// Rows whose products are summed in single precision.
 const BATCH: usize = 256;
 
 /// How the systems are solved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
+pub enum Solver {
     /// So many steps of conjugate gradients, from where the row was (Takács, Pilászy and Tikk,
-    /// "Applications of the conjugate gradient method for implicit feedback collaborative filtering",
+    /// "Applications of the conjugate gradient solver for implicit feedback collaborative filtering",
     /// RecSys 2011).
     ConjugateGradient(usize),
     /// Cholesky's decomposition of each matrix.
@@ -63,7 +62,7 @@ pub struct LeastSquares<'a> {
     /// The penalty of each row.
     pub l2: &'a [f32],
     /// How the systems are solved.
-    pub method: Method,
+    pub solver: Solver,
     /// At most so many threads; 0 for all there are.
     pub threads: usize,
 }
@@ -75,27 +74,6 @@ pub struct Solved {
     pub rows: Vec<f32>,
     /// The sum of what was made least, over all rows.
     pub objective: f64,
-}
-
-/// What rows are solved with.
-pub(super) struct System<'a> {
-    pub(super) matrix: &'a CsrMatrix,
-    /// The other side, in rows of `stride` numbers.
-    pub(super) fixed: Vec<f32>,
-    /// YᵀY, in rows of `stride` numbers.
-    pub(super) gram: Vec<f32>,
-    pub(super) width: usize,
-    pub(super) stride: usize,
-    pub(super) l2: &'a [f32],
-}
-
-impl System<'_> {
-    /// A row of the other side.
-    #[inline(always)]
-    pub(super) fn fixed_row(&self, row: u32) -> &[f32] {
-        let at = row as usize * self.stride;
-        &self.fixed[at..at + self.stride]
-    }
 }
 
 /// Solves all rows; see the [module documentation](self).
@@ -142,25 +120,25 @@ pub fn least_squares(problem: LeastSquares<'_>) -> Result<Solved> {
     split::try_each(threads, parts.enumerate(), |(part, (out, objectives))| {
         let first = part * ROWS;
         let count = objectives.len();
-        let mut x = match problem.method {
-            Method::ConjugateGradient(_) => padded(
+        let mut x = match problem.solver {
+            Solver::ConjugateGradient(_) => padded(
                 &problem.start[first * width..(first + count) * width],
                 width,
                 stride,
             )?,
-            Method::Cholesky => filled(count * stride, 0.0)?,
+            Solver::Cholesky => filled(count * stride, 0.0)?,
         };
         for (row, x) in x.chunks_exact_mut(stride).enumerate() {
             if matrix.row(first + row).0.is_empty() {
                 x.fill(0.0);
             }
         }
-        match problem.method {
-            Method::ConjugateGradient(steps) => {
-                let mut solver = ConjugateGradient::new(count, stride)?;
-                solver.solve(&system, first, &mut x, objectives, steps);
+        match problem.solver {
+            Solver::ConjugateGradient(steps) => {
+                let mut memory = ConjugateGradient::new(count, stride)?;
+                memory.solve(&system, first, &mut x, objectives, steps);
             }
-            Method::Cholesky => Direct::new(stride)?.solve(&system, first, &mut x, objectives),
+            Solver::Cholesky => Direct::new(stride)?.solve(&system, first, &mut x, objectives),
         }
         for (row, (out, x)) in out
             .chunks_exact_mut(width)

@@ -23,9 +23,10 @@ mod direct;
 mod ease;
 mod least_squares;
 mod neighbours;
+mod system;
 
 pub use csr_matrix::CsrMatrix;
 #[cfg(feature = "linalg")]
 pub use ease::item_weights;
-pub use least_squares::{LeastSquares, Method, Solved, least_squares};
+pub use least_squares::{LeastSquares, Solved, Solver, least_squares};
 pub use neighbours::{Similarity, nearest_items};

@@ -68,7 +68,7 @@ pub fn nearest_items(
         let values = by_item.row(item).1.iter();
         values.map(|&v| f64::from(v) * f64::from(v)).sum::<f64>()
     }));
-    let search = Search {
+    let search = NeighbourSearch {
         by_item,
         by_user,
         similarity,
@@ -97,7 +97,7 @@ pub fn nearest_items(
 }
 
 /// What the search reads.
-struct Search<'a> {
+struct NeighbourSearch<'a> {
     by_item: &'a CsrMatrix,
     by_user: &'a CsrMatrix,
     similarity: Similarity,
@@ -107,7 +107,7 @@ struct Search<'a> {
     shrink: f64,
 }
 
-impl Search<'_> {
+impl NeighbourSearch<'_> {
     /// Finds the neighbours of some items, from `first` on.
     fn part(&self, first: usize, found: &mut [Vec<(u32, f32)>]) -> Result<()> {
         let mut common = filled(self.by_item.n_rows(), 0.0_f64)?;

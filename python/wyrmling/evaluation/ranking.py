@@ -144,7 +144,9 @@ def _evaluate_ranking(
     }
     first, precise, counts = [], [], []
     for user in found["user"].tolist():
-        own = items @ queries[user] + bias
+        own = items @ queries[user]
+        if bias is not None:
+            own += bias
         seen = known.row(user)
         test = np.setdiff1d(held_out.row(user), seen)
         own[seen] = -np.inf

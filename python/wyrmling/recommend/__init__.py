@@ -10,11 +10,13 @@ and others.
 :class:`LogisticMF`  vectors, by the probability of an interaction
 :class:`SampledSoftmax`  vectors, by one item against several
 :class:`ExplicitMF`  vectors and biases, by ratings
+:class:`ImplicitALS`  vectors, by alternating least squares over all pairs
 :class:`FactorizationMachine`  sums of vectors of features, of users and of items
 :class:`Custom`      vectors, by a loss of your own
 ==================  ==============================================================================
 """
 
+from .als import ImplicitALS
 from .bpr import BPR
 from .custom import Custom
 from .explicit import ExplicitMF
@@ -36,6 +38,7 @@ __all__ = [
     "ExplicitMF",
     "FactorizationMachine",
     "Features",
+    "ImplicitALS",
     "LearningCurve",
     "LogisticMF",
     "NewUser",

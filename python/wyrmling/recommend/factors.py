@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -40,11 +40,11 @@ import wyrmling as wy
 
 from .. import _core
 from ..data import Ids, Interactions
-from .fitted import Arrays, ArrayType, NewUser
+from .fitted import Arrays, ArrayType
 from .hyperparameters import Bounds
-from .recommender import Recommender
-from .scoring import FactorScores, Numbers
+from .scoring import Numbers
 from .training import Task
+from .vectors import VectorModel
 
 __all__ = ["FactorModel"]
 
@@ -74,7 +74,7 @@ BY_SCORE = ("violator", "rank", "hardest")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class FactorModel(Recommender):
+class FactorModel(VectorModel):
     """A model whose score is a product of vectors, trained by stochastic gradient descent.
 
     Args:
@@ -277,30 +277,7 @@ class FactorModel(Recommender):
     def _array_types(self) -> Mapping[str, ArrayType]:
         return {name: TYPES[name] for name in _parameters(self._loss())}
 
-    # Scores.
-
-    def _scores(self, users: Numbers) -> FactorScores:
-        return self._scores_of(self.fitted.arrays["users"][users])
-
-    def _new_scores(self, users: Sequence[NewUser]) -> FactorScores:
-        queries = [user.query for user in users if user.query is not None]
-        return self._scores_of(np.array(queries, np.float32))
-
-    def _scores_of(self, vectors: npt.NDArray[np.float32]) -> FactorScores:
-        # The biases of a user and of all pairs do not change the order of items.
-        arrays = self.fitted.arrays
-        return FactorScores(vectors, arrays["items"], arrays.get("item_bias"))
-
-    def _predict(self, users: Numbers, items: Numbers) -> npt.NDArray[np.float32]:
-        arrays = self.fitted.arrays
-        scores = np.einsum("kd,kd->k", arrays["users"][users], arrays["items"][items])
-        for name, place in (("user_bias", users), ("item_bias", items)):
-            if name in arrays:
-                scores += arrays[name][place]
-        if "bias" in arrays:
-            scores += arrays["bias"]
-        found: npt.NDArray[np.float32] = scores
-        return found
+    # New users.
 
     def _query(self, items: Numbers) -> npt.NDArray[np.float32]:
         """The vector of a new user, found as in training while all else stays as it is.
@@ -329,12 +306,6 @@ class FactorModel(Recommender):
         learnt: npt.NDArray[np.float32] = tables["users"].value[0]
         return learnt
 
-    def _item_similarity(self, items: Numbers) -> FactorScores:
-        return _cosines(self.fitted.arrays["items"], items)
-
-    def _user_similarity(self, users: Numbers) -> FactorScores:
-        return _cosines(self.fitted.arrays["users"], users)
-
 
 def _parameters(loss: Loss) -> list[str]:
     """The parameters that a loss names."""
@@ -344,10 +315,3 @@ def _parameters(loss: Loss) -> list[str]:
 
 def _values(tables: Parameters) -> Arrays:
     return {name: table.value for name, table in tables.items()}
-
-
-def _cosines(vectors: npt.NDArray[np.float32], rows: Numbers) -> FactorScores:
-    """The cosines of some rows with all; those of a vector of length 0 are 0."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    directions = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-    return FactorScores(directions[rows], directions, None)

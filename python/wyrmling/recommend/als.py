@@ -1,0 +1,254 @@
+"""Implicit-feedback matrix factorisation by alternating least squares.
+
+Hu, Koren and Volinsky, "Collaborative filtering for implicit feedback datasets", ICDM 2008. Of all
+pairs of a user u and an item i, those that occur have the preference p = 1 and the confidence
+``c = 1 + alpha·r``, where r is how much the user had of it; all others have p = 0 and c = 1.
+Training makes
+
+    ``Σ c_ui (p_ui - users[u]·items[i])² + Σ l2_u |users[u]|² + Σ l2_i |items[i]|²``
+
+least, over all pairs: there is nothing to sample. The penalty of a vector grows with the number n
+of its interactions, as ``l2·n^l2_power``: not at all (a power of 0, as in that paper), in
+proportion (1: Zhou, Wilkinson, Schreiber and Pan, "Large-scale parallel collaborative filtering for
+the Netflix prize", AAIM 2008), or between (Rendle, Krichene, Zhang and Koren, "Revisiting the
+performance of iALS on item recommendation benchmarks", RecSys 2022).
+
+With one side fixed, each row of the other is a least-squares problem of its own, which is solved
+exactly (``solver="cholesky"``) or improved by some steps of conjugate gradients (Takács, Pilászy
+and Tikk, "Applications of the conjugate gradient method for implicit feedback collaborative
+filtering", RecSys 2011), which is faster and as good.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from ..data import Id, Interactions
+from .fitted import Arrays, ArrayType, Fitted, NewUser
+from .hyperparameters import Bounds
+from .scoring import Numbers
+from .training import Task
+from .vectors import VectorModel
+
+__all__ = ["ImplicitALS"]
+
+FloatArray = npt.NDArray[np.float32]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ImplicitALS(VectorModel):
+    """Vectors by alternating least squares, for interactions that tell what users had, or how much.
+
+    What a user had of an item is the sum of the values of their interactions with it, times their
+    weights; without values each counts 1. Values are at least 0, and one of 0 is no interaction.
+    Ratings are no amounts: leave them out (``values=None``), or let only high ones count.
+
+    Of some random state the result has the same bits for any number of threads. An epoch solves all
+    users and then all items; the loss that the history has is the sum above after it, for each pair
+    that occurs. `partial_fit` goes on with all interactions, old and new.
+
+    Args:
+        factors: length of the vectors.
+        l2: weight of the penalty, of a vector with one interaction.
+        l2_power: the penalty is ``l2·n^l2_power`` for a vector with n interactions.
+        alpha: how much more confidence an interaction of value 1 has than none.
+        epochs: how many times both sides are solved.
+        solver: ``"cg"``, conjugate gradients, or ``"cholesky"``, which solves exactly, in a time
+            that grows with the cube of ``factors``.
+        cg_steps: steps of conjugate gradients.
+        init_scale: standard deviation of the items' vectors that training starts from.
+    """
+
+    factors: Annotated[int, Bounds(least=1, most=2**16)] = 64
+    l2: Annotated[float, Bounds(above=0)] = 1.5
+    l2_power: Annotated[float, Bounds(least=0, most=1)] = 0.5
+    alpha: Annotated[float, Bounds(above=0)] = 0.5
+    epochs: Annotated[int, Bounds(least=1)] = 15
+    solver: Literal["cg", "cholesky"] = "cg"
+    cg_steps: Annotated[int, Bounds(least=1, most=2**16)] = 3
+    init_scale: Annotated[float, Bounds(above=0)] = 0.1
+
+    def _array_types(self) -> Mapping[str, ArrayType]:
+        return {
+            "users": ArrayType(("users", "factors")),
+            "items": ArrayType(("items", "factors")),
+            "values": ArrayType(("pairs",), optional=True),
+        }
+
+    def _check_arrays(self, fitted: Fitted) -> None:
+        values = fitted.arrays.get("values")
+        if values is not None and fitted.seen is not None and len(values) != len(fitted.seen):
+            raise ValueError(f"values has {len(values)} numbers for {len(fitted.seen)} pairs")
+
+    # Learning.
+
+    def _learn(self, task: Task) -> Arrays:
+        before = self._fitted if task.start is not None else None
+        amounts = _amounts(task.data, before)
+        by_user = self._confidences(amounts)
+        by_item = by_user.transposed()
+        users, items = self._start(task)
+        # A vector without interactions is 0; what is known of those that a model without histories
+        # has none of stays.
+        without = _counts(by_user) == 0, _counts(by_item) == 0
+        known = 0 if task.start is None else len(task.start["items"])
+        items[known:][without[1][known:]] = 0.0
+        kept = users[without[0]], items[without[1]]
+        arrays: dict[str, npt.NDArray[Any]] = {"users": users, "items": items}
+        if (amounts.values != 1).any():
+            arrays["values"] = amounts.values
+        penalties = self._penalties(by_user)
+        watch = task.watch
+        assert watch is not None
+        epochs = task.epochs or self.epochs
+        watch.begin(epochs)
+        losses: list[float] = []
+        seconds: list[float] = []
+        for epoch in range(epochs):
+            began = time.perf_counter()
+            users, _ = self._solve(by_user, items, users)
+            users[without[0]] = kept[0]
+            items, loss = self._solve(by_item, users, items)
+            items[without[1]] = kept[1]
+            arrays |= {"users": users, "items": items}
+            losses.append(loss + float(penalties @ np.einsum("ud,ud->u", users, users)))
+            seconds.append(time.perf_counter() - began)
+            record = _core.restored_history(losses, seconds, len(by_user))
+            if watch.epoch(epoch, record, partial(dict, arrays)):
+                break
+        return arrays
+
+    def _start(self, task: Task) -> tuple[FloatArray, FloatArray]:
+        """The vectors that training starts from: those that are known, random ones of new items."""
+        data, start = task.data, task.start
+        users = np.zeros((data.n_users, self.factors), np.float32)
+        drawn = task.rng.normal(0.0, self.init_scale, (data.n_items, self.factors))
+        items = drawn.astype(np.float32)
+        if start is not None:
+            known = start["users"].shape[1]
+            if known != self.factors:
+                raise ValueError(
+                    f"factors is {self.factors}, and was {known} when the model was fitted: "
+                    "partial_fit goes on with the length that it had"
+                )
+            users[: len(start["users"])] = start["users"]
+            items[: len(start["items"])] = start["items"]
+        return users, items
+
+    def _confidences(self, amounts: _core.CsrMatrix) -> _core.CsrMatrix:
+        """How much more than 1 the confidence of each pair is; pairs of an amount of 0 are none."""
+        there = amounts.values > 0
+        if not there.any():
+            raise ValueError(
+                "data has no interaction of a value above 0, expected some to learn from"
+            )
+        n_users, _ = amounts.shape
+        users = np.repeat(np.arange(n_users, dtype=np.uint32), _counts(amounts))
+        with np.errstate(over="ignore"):
+            extra = np.float32(self.alpha) * amounts.values[there]
+        if not np.isfinite(extra).all():
+            most = amounts.values.max()
+            raise ValueError(
+                f"alpha is {self.alpha} and the largest value {most}, expected a finite product"
+            )
+        return _core.CsrMatrix(users[there], amounts.indices[there], extra, *amounts.shape)
+
+    def _solve(
+        self, matrix: _core.CsrMatrix, fixed: FloatArray, start: FloatArray, exact: bool = False
+    ) -> tuple[FloatArray, float]:
+        """One side, while the other is fixed, and the sum that is made least."""
+        steps = None if exact or self.solver == "cholesky" else self.cg_steps
+        return _core.least_squares(
+            matrix, fixed, start, self._penalties(matrix), steps, self.num_threads
+        )
+
+    def _penalties(self, matrix: _core.CsrMatrix) -> FloatArray:
+        """The penalty of each row's vector."""
+        counts = np.maximum(_counts(matrix), 1)
+        penalties: FloatArray = (self.l2 * counts**self.l2_power).astype(np.float32)
+        return penalties
+
+    # New users, and reasons.
+
+    def _query(self, items: Numbers) -> FloatArray:
+        """The vector of a new user: the exact solution while items stay as they are."""
+        fixed = self.fitted.arrays["items"]
+        user = np.zeros(len(items), np.uint32)
+        extra = np.full(len(items), self.alpha, np.float32)
+        matrix = _core.CsrMatrix(user, items, extra, 1, len(fixed))
+        start = np.zeros((1, fixed.shape[1]), np.float32)
+        vector, _ = self._solve(matrix, fixed, start, exact=True)
+        found: FloatArray = vector[0]
+        return found
+
+    def explain(self, user: Id | NewUser, item: Id) -> list[tuple[Id, float]]:
+        """What the items that a user had add to the score of an item (Hu et al., section 5).
+
+        The parts add up to the score that the item has for the exact solution of the user's vector,
+        which is that of :meth:`recommend` but for what conjugate gradients leave.
+
+        Returns:
+            Pairs of an item that the user had and its part, the largest first.
+
+        Raises:
+            KeyError: an id that the model does not know.
+            RuntimeError: the model has no histories.
+        """
+        vectors = self.fitted.arrays["items"].astype(np.float64)
+        if isinstance(user, NewUser):
+            had, amounts = user.items, np.ones(len(user.items))
+        else:
+            number = self._known("users", [user])[0]
+            had = self.seen.row(number)
+            amounts = np.ones(len(had))
+            values = self.fitted.arrays.get("values")
+            if values is not None:
+                begin = int(self.seen.indptr[number])
+                amounts = values[begin : begin + len(had)].astype(np.float64)
+        target = vectors[self._known("items", [item])[0]]
+        own = vectors[had]
+        extra = self.alpha * amounts
+        penalty = self.l2 * max(int(np.count_nonzero(amounts)), 1) ** self.l2_power
+        matrix = vectors.T @ vectors + (own.T * extra) @ own + penalty * np.eye(len(target))
+        parts = np.where(amounts > 0, 1 + extra, 0.0) * (own @ np.linalg.solve(matrix, target))
+        ids = self.item_ids
+        order = np.argsort(-parts, kind="stable")
+        return [(ids[int(had[k])], float(parts[k])) for k in order]
+
+
+def _counts(matrix: _core.CsrMatrix) -> npt.NDArray[np.int64]:
+    """How many entries each row has."""
+    ends = matrix.indptr.astype(np.int64)
+    return ends[1:] - ends[:-1]
+
+
+def _amounts(data: Interactions, before: Fitted | None) -> _core.CsrMatrix:
+    """How much each user had of each item, with what they had before."""
+    amounts = np.ones(len(data), np.float32)
+    if data.values is not None:
+        negative = np.flatnonzero(data.values < 0)
+        if len(negative):
+            at = negative[0]
+            raise ValueError(
+                f"data has the value {data.values[at]} at {at}, expected at least 0: it is how "
+                "much a user had of an item"
+            )
+        amounts *= data.values
+    if data.weights is not None:
+        amounts *= data.weights
+    users, items = data.users, data.items
+    if before is not None and before.seen is not None:
+        seen = before.seen
+        known = before.arrays.get("values", np.ones(len(seen), np.float32))
+        rows = np.repeat(np.arange(seen.shape[0], dtype=np.uint32), seen.counts.astype(np.int64))
+        users, items = np.concatenate([rows, users]), np.concatenate([seen.indices, items])
+        amounts = np.concatenate([known, amounts])
+    return _core.CsrMatrix(users, items, amounts, data.n_users, data.n_items)
