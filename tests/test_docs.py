@@ -81,7 +81,17 @@ def test_everything_public_is_exported():
     inner |= {"Public", "public", "has_variable"}  # of plain
     inner |= {"elementwise", *stubs["INNER"]}
     inner |= {name for name, _, home in _core.exported() if home == "inner"}
-    modules = {"arrays", "datasets", "evaluate", "linalg", "recommend", "sampling", "special"}
+    modules = {
+        "arrays",
+        "data",
+        "nn",
+        "datasets",
+        "evaluate",
+        "linalg",
+        "recommend",
+        "sampling",
+        "special",
+    }
     native = {
         name for name in wy.__all__ if plain.inner(getattr(wy, name)) is getattr(_core, name, None)
     }

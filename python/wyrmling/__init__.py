@@ -12,7 +12,8 @@ of some elements, ``stop_gradient`` lets no gradient pass.
 
 The submodules: ``arrays`` has NumPy's array functions that are made of several operators, which are
 exported here too, ``sampling`` draws inputs anew for every sample, ``datasets`` reads interactions
-and makes them up, ``recommend`` has recommenders and their files, ``evaluation`` measures them,
+and makes them up, ``data`` is these and ids, ``nn`` has parts of models, ``recommend`` has
+recommenders and their files, ``evaluation`` measures them,
 ``evaluate`` the vectors of models, ``linalg`` is NumPy's linear algebra, ``special`` has the
 functions of ``scipy.special``.
 
@@ -48,7 +49,18 @@ from ._core import (
 )
 
 if TYPE_CHECKING:
-    from . import arrays, datasets, evaluate, evaluation, linalg, recommend, sampling, special
+    from . import (
+        arrays,
+        data,
+        datasets,
+        evaluate,
+        evaluation,
+        linalg,
+        nn,
+        recommend,
+        sampling,
+        special,
+    )
     from ._names import *  # noqa: F403
 
 __all__ = [
@@ -65,12 +77,14 @@ __all__ = [
     "Variable",
     "__version__",
     "arrays",
+    "data",
     "datasets",
     "evaluate",
     "evaluation",
     "fit",
     "freeze",
     "linalg",
+    "nn",
     "recommend",
     "sampling",
     "special",
@@ -80,7 +94,7 @@ __all__ += _names.__all__
 # Importing the package is to cost little: what follows loads functions and submodules when they
 # are asked for.
 _SUBMODULES = {"arrays", "datasets", "drawing", "evaluate", "evaluation", "linalg"}
-_SUBMODULES |= {"recommend", "sampling", "special", "transforms"}
+_SUBMODULES |= {"data", "nn", "recommend", "sampling", "special", "transforms"}
 _HOMES = {name: module for module, names in _names.HOMES.items() for name in names.split()}
 
 

@@ -84,7 +84,7 @@ impl Feeds {
     /// Draws what depends on the parameters, for `count` samples whose columns are in `buffers`.
     ///
     /// # Errors
-    /// [`Error::Memory`] if there is not the memory.
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
     ///
     /// # Safety
     /// The locks of [`tables`](Self::tables) are held as `access` says.

@@ -12,6 +12,7 @@ and others.
 :class:`ExplicitMF`  vectors and biases, by ratings
 :class:`ImplicitALS`  vectors, by alternating least squares over all pairs
 :class:`FactorizationMachine`  sums of vectors of features, of users and of items
+:class:`EWMA`, :class:`GRU`, :class:`LSTM`, :class:`SASRec`  the next item, by those before
 :class:`Custom`      vectors, by a loss of your own
 ==================  ==============================================================================
 """
@@ -28,11 +29,15 @@ from .logistic import LogisticMF
 from .popularity import Popularity
 from .recommendations import Recommendations
 from .recommender import Recommender
+from .sequence import EWMA, GRU, LSTM, SASRec
 from .softmax import SampledSoftmax
 from .warp import WARP
 
 __all__ = [
     "BPR",
+    "EWMA",
+    "GRU",
+    "LSTM",
     "WARP",
     "Custom",
     "ExplicitMF",
@@ -45,5 +50,6 @@ __all__ = [
     "Popularity",
     "Recommendations",
     "Recommender",
+    "SASRec",
     "SampledSoftmax",
 ]

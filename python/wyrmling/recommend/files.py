@@ -82,7 +82,10 @@ def save_model(model: Stateful, path: str | os.PathLike[str], histories: bool = 
     fitted = model.fitted
     check_arrays(model, fitted)
     arrays: dict[str, npt.NDArray[Any]] = {}
+    types = model._array_types()
     for name, array in fitted.arrays.items():
+        if types[name].private and not histories:
+            continue
         _check_finite(name, array)
         arrays[ARRAY + name] = array
     arrays |= id_arrays("user_id", fitted.user_ids) | id_arrays("item_id", fitted.item_ids)

@@ -28,11 +28,13 @@ class ArrayType:
             there are; any other name is a length that is the same in all arrays of the model.
         dtype: the type of its elements.
         optional: whether it may be missing.
+        private: whether it says what users had, and is left out of a file without histories.
     """
 
     shape: tuple[int | str, ...]
     dtype: str = "float32"
     optional: bool = False
+    private: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,6 +37,8 @@ from .walker import Ended
 REDUCTIONS = (sum, any, all)
 # Packages whose functions are known by themselves, and not read.
 KNOWN_PACKAGES = ("numpy", "scipy", "wyrmling", "operator")
+# Modules of this package whose functions are written to be read, as those of its users.
+READ_MODULES = ("wyrmling.nn", "wyrmling.recommend")
 
 
 class Calls(Recursions):
@@ -155,6 +157,8 @@ class Calls(Recursions):
         if function.__module__ == standard.__name__:
             return False
         modules = (getattr(function, "__module__", None), function.__globals__.get("__name__"))
+        if str(modules[1]).startswith(READ_MODULES):
+            return False
         return any(str(module).split(".")[0] in KNOWN_PACKAGES for module in modules)
 
     def unread(

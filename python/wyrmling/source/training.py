@@ -157,12 +157,23 @@ def _sample(kind: str, data: Any) -> Any:
     return {"int": int, "float": float, "bool": bool}[kind](data[0])
 
 
-def _drawn(shape: tuple[int | None, ...], kind: str) -> Any:
-    """A value like those that a sampler draws."""
+def _drawn(
+    shape: Sequence[int | None], used: Sequence[str], kind: str, columns: Mapping[str, Any]
+) -> Any:
+    """A value like those that a sampler draws. The lengths that may differ are those of the last
+    columns that it uses; all entries of a column may have the same.
+    """
     if kind == "float":
         return 1.0
+    of = iter(used[len(used) - list(shape).count(None) :])
+    shape = tuple(_length(columns[next(of)]) if axis is None else axis for axis in shape)
     found = Varying(shape, np.int64)
     return 1 if not shape else found if None in shape else found.of(0)
+
+
+def _length(column: Any) -> int | None:
+    """The length of all entries of a column of arrays; None if they differ."""
+    return column.length if isinstance(column, Varying) else len(column)
 
 
 def _parameter(shape: tuple[int, ...], dtype: str) -> Any:
@@ -188,9 +199,10 @@ def prepare(
     """
     title = getattr(loss, "__qualname__", type(loss).__qualname__)
     given: dict[str, tuple[str, Any]] = {}
+    samples = {name: _sample(*each) for name, each in columns.items()}
     values: dict[str, dict[str, Any]] = {
-        "columns": {name: _sample(*each) for name, each in columns.items()},
-        "sample": {name: _drawn(tuple(shape), kind) for name, (shape, _, kind) in sample.items()},
+        "columns": samples,
+        "sample": {name: _drawn(*each, samples) for name, each in sample.items()},
         "parameters": {name: _parameter(*each) for name, each in parameters.items()},
     }
     for what, entries in values.items():

@@ -1,0 +1,10 @@
+"""What models are made of: cells that go over a sequence, and arrays that training starts from.
+
+All are plain functions of arrays. In a loss that is a function they are read as it is, and work on
+one vector; with NumPy they also work on many at once, one a row.
+"""
+
+from .cells import ewma, gru, lstm
+from .initialisers import he, normal, uniform, xavier
+
+__all__ = ["ewma", "gru", "he", "lstm", "normal", "uniform", "xavier"]

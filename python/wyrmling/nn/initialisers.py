@@ -1,0 +1,58 @@
+"""Initialisers: random arrays that training starts from.
+
+The names and formulas are those of Glorot and Bengio, "Understanding the difficulty of training
+deep feedforward neural networks", 2010 (``xavier``), and He et al., "Delving deep into rectifiers",
+2015 (``he``). Fans are the lengths of the last two axes, of a vector its length twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["he", "normal", "uniform", "xavier"]
+
+FloatArray = npt.NDArray[np.float32]
+Shape = int | Sequence[int]
+
+
+def normal(shape: Shape, scale: float, rng: np.random.Generator) -> FloatArray:
+    """Independent normal numbers of float32 around 0.
+
+    Args:
+        shape: of the array.
+        scale: their standard deviation, at least 0.
+        rng: the source of random numbers.
+
+    >>> normal((2, 3), 0.1, np.random.default_rng(0)).shape
+    (2, 3)
+    """
+    return rng.normal(0.0, scale, shape).astype(np.float32)
+
+
+def uniform(shape: Shape, bound: float, rng: np.random.Generator) -> FloatArray:
+    """Independent numbers of float32 between ``-bound`` and ``bound``, at least 0."""
+    return rng.uniform(-bound, bound, shape).astype(np.float32)
+
+
+def xavier(shape: Shape, rng: np.random.Generator) -> FloatArray:
+    """Uniform numbers within ``sqrt(6 / (fan_in + fan_out))``: for layers with tanh or sigmoid.
+
+    >>> bool(abs(xavier((3, 3), np.random.default_rng(0))).max() < 1)
+    True
+    """
+    return uniform(shape, float(np.sqrt(6.0 / sum(_fans(shape)))), rng)
+
+
+def he(shape: Shape, rng: np.random.Generator) -> FloatArray:
+    """Normal numbers of standard deviation ``sqrt(2 / fan_in)``: for layers with ReLU."""
+    return normal(shape, float(np.sqrt(2.0 / _fans(shape)[0])), rng)
+
+
+def _fans(shape: Shape) -> tuple[int, int]:
+    axes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if not axes or min(axes) < 1:
+        raise ValueError(f"shape is {shape}, expected at least one axis and no empty one")
+    return axes[-2:] if len(axes) > 1 else (axes[0], axes[0])  # type: ignore[return-value]

@@ -1,0 +1,44 @@
+"""Moving averages of the vectors of the items that a user had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ... import nn
+from ..factors import Loss
+from ..fitted import ArrayType
+from .losses import next_items
+from .sequence_model import SequenceModel
+
+__all__ = ["EWMA"]
+
+
+def loss(items: Any, item_bias: Any, decay: Any, history: Any, negatives: Any, ranking: Any) -> Any:
+    """The loss of a user's history."""
+    state = items[history[0]]
+    states = [state]
+    for step in range(1, len(history) - 1):
+        state = nn.ewma(state, items[history[step]], decay)
+        states.append(state)
+    return next_items(np.stack(states), items, item_bias, history, negatives, ranking)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class EWMA(SequenceModel):
+    """The state is an exponentially weighted moving average, whose decay is learnt."""
+
+    def _parameter_types(self) -> dict[str, ArrayType]:
+        return {"decay": ArrayType(("factors",))}
+
+    def _loss(self) -> Loss:
+        return loss
+
+    def _encode(self, vectors: npt.NDArray[Any], arrays: Any) -> Any:
+        state = vectors[0]
+        for vector in vectors[1:]:
+            state = nn.ewma(state, vector, arrays["decay"])
+        return state

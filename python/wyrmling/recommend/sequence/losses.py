@@ -1,0 +1,63 @@
+"""Losses of a sequence: how well each state ranks the item that came next above items drawn.
+
+All are sums over the steps of a sequence, of the scores of the items that came, shape (n,), and of
+``count`` others each, shape (n, count).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+import wyrmling as wy
+
+__all__ = ["LOSSES", "LossName", "Ranking", "next_items"]
+
+Ranking = Callable[..., Any]
+LossName = Literal["bpr", "hinge", "warp", "softmax"]
+
+
+def next_items(
+    states: Any, items: Any, item_bias: Any, history: Any, negatives: Any, ranking: Any
+) -> Any:
+    """The loss of states, one before each item of a history but the first, shape (n, d).
+
+    ``negatives`` has ``k`` items drawn for each item of the history, shape (n + 1, k).
+    """
+    came, drawn = history[1:], negatives[1:]
+    score = (states * items[came]).sum(1) + item_bias[came]
+    others = (states[:, None, :] * items[drawn]).sum(2) + item_bias[drawn]
+    return ranking(score, others, len(items))
+
+
+def bpr(score: Any, others: Any, n_items: int, count: int) -> Any:
+    """The negative logarithm of the odds that an item scores higher than another (Rendle, 2009)."""
+    return -wy.logsigmoid(score[:, None] - others).sum()
+
+
+def hinge(score: Any, others: Any, n_items: int, count: int) -> Any:
+    """How far others are above the item less 1."""
+    return wy.relu(1.0 - score[:, None] + others).sum()
+
+
+def warp(score: Any, others: Any, n_items: int, count: int) -> Any:
+    """The hinge of the first that is above the item less 1, by the logarithm of its estimated rank
+    (Weston, Bengio and Usunier, 2011).
+    """
+    total, left = 0.0, np.ones_like(score)
+    for drawn in range(count):
+        margin = wy.relu(1.0 - score + others[:, drawn])
+        above = np.where(margin > 0.0, left, 0.0)
+        total = total + (above * margin).sum() * np.log(n_items / (drawn + 1.0))
+        left = left - above
+    return total
+
+
+def softmax(score: Any, others: Any, n_items: int, count: int) -> Any:
+    """The negative logarithm of the item's share in the softmax of its score and the others'."""
+    return (wy.logaddexp(score, wy.logsumexp(others, axis=1)) - score).sum()
+
+
+LOSSES: dict[str, Ranking] = {"bpr": bpr, "hinge": hinge, "warp": warp, "softmax": softmax}

@@ -1,0 +1,64 @@
+"""Long short-term memory over the items that a user had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ... import nn
+from ..factors import Loss
+from ..fitted import ArrayType
+from .losses import next_items
+from .sequence_model import SequenceModel
+
+__all__ = ["LSTM"]
+
+
+def loss(
+    items: Any,
+    item_bias: Any,
+    of_vector: Any,
+    of_state: Any,
+    gate_bias: Any,
+    history: Any,
+    negatives: Any,
+    ranking: Any,
+    size: int,
+) -> Any:
+    """The loss of a user's history."""
+    first = items[history[0]]
+    state, memory = nn.lstm(0.0 * first, 0.0 * first, first, of_vector, of_state, gate_bias, size)
+    states = [state]
+    for step in range(1, len(history) - 1):
+        state, memory = nn.lstm(
+            state, memory, items[history[step]], of_vector, of_state, gate_bias, size
+        )
+        states.append(state)
+    return next_items(np.stack(states), items, item_bias, history, negatives, ranking)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LSTM(SequenceModel):
+    """The state is that of a long short-term memory (:func:`wyrmling.nn.lstm`)."""
+
+    def _parameter_types(self) -> dict[str, ArrayType]:
+        gates = 4 * self.factors
+        return {
+            "of_vector": ArrayType(("factors", gates)),
+            "of_state": ArrayType(("factors", gates)),
+            "gate_bias": ArrayType((gates,)),
+        }
+
+    def _loss(self) -> Loss:
+        return partial(loss, size=self.factors)
+
+    def _encode(self, vectors: npt.NDArray[Any], arrays: Any) -> Any:
+        state = memory = np.zeros_like(vectors[0])
+        for vector in vectors:
+            gates = arrays["of_vector"], arrays["of_state"], arrays["gate_bias"], self.factors
+            state, memory = nn.lstm(state, memory, vector, *gates)
+        return state
