@@ -319,6 +319,7 @@ __all__ = [
     "stop_gradient",
     "subtract",
     "sum",
+    "sums_of_rows",
     "svd",
     "table",
     "take_along_axis",
@@ -1426,6 +1427,9 @@ def item_weights(
 def nearest_items(
     by_item: CsrMatrix, by_user: CsrMatrix, similarity: str, k: int, shrink: float, threads: int
 ) -> CsrMatrix: ...
+def sums_of_rows(
+    histories: Csr, weights: CsrMatrix | npt.NDArray[np.float32]
+) -> npt.NDArray[np.float32]: ...
 
 class Csr:
     def __new__(

@@ -8,9 +8,10 @@ use pyo3::prelude::*;
 
 use super::argument::{borrowed, count};
 use super::long_call::long_call;
+use super::rank::PyCsr;
 use crate::array::vec_for;
 use crate::error::Error;
-use crate::solvers::{self, LeastSquares, Similarity, Solver};
+use crate::solvers::{self, LeastSquares, Similarity, Solver, Weights};
 
 /// A copy that nobody else writes to.
 fn copied<T: Element + Copy>(numbers: &[T]) -> PyResult<Vec<T>> {
@@ -199,9 +200,9 @@ fn item_weights<'py>(
 /// Args:
 ///     by_item: who had how much of what, a CsrMatrix of shape (m, n).
 ///     by_user: its transpose.
-///     similarity: ``"cosine"`` or ``"jaccard"``.
+///     similarity: ``"cosine"``, ``"jaccard"`` or ``"product"``.
 ///     k: how many at most; only similarities above 0 count, and of equal ones the lower number.
-///     shrink: added to what products of items are divided by, at least 0.
+///     shrink: added to what products of items are divided by, if they are, at least 0.
 ///     threads: at most so many; 0 for all. The result is the same.
 ///
 /// Returns:
@@ -224,9 +225,10 @@ fn nearest_items<'py>(
     let similarity = match similarity {
         "cosine" => Similarity::Cosine,
         "jaccard" => Similarity::Jaccard,
+        "product" => Similarity::Product,
         other => {
             return Err(Error::Value(format!(
-                "similarity is {other:?}, expected \"cosine\" or \"jaccard\""
+                "similarity is {other:?}, expected \"cosine\", \"jaccard\" or \"product\""
             ))
             .into());
         }
@@ -238,10 +240,46 @@ fn nearest_items<'py>(
     Ok(PyCsrMatrix(found?))
 }
 
+/// The sums of the rows of a matrix that belong to the items which each user had.
+///
+/// Args:
+///     histories: the items of n users, a Csr of shape (n, m).
+///     weights: an array, float32, or a CsrMatrix, of shape (m, m).
+///
+/// Returns:
+///     float32, shape (n, m).
+///
+/// Raises:
+///     TypeError: another element type.
+///     ValueError: shapes that do not fit together.
+///     MemoryError: there is no memory for n by m numbers.
+#[pyfunction]
+fn sums_of_rows<'py>(
+    py: Python<'py>,
+    histories: &Bound<'py, PyCsr>,
+    weights: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyArray2<f32>>> {
+    let histories = &histories.get().0;
+    let sums = match weights.cast::<PyCsrMatrix>() {
+        Ok(matrix) => {
+            let weights = Weights::Sparse(&matrix.get().0);
+            long_call(py, |_| solvers::sums_of_rows(histories, weights))?
+        }
+        Err(_) => {
+            let array = borrowed::<f32, Ix2>("weights", weights)?;
+            let weights = Weights::Dense(array.as_slice()?);
+            long_call(py, |_| solvers::sums_of_rows(histories, weights))?
+        }
+    };
+    let shape = [histories.n_users(), histories.n_items()];
+    sums.into_pyarray(py).reshape(shape)
+}
+
 /// Adds all of this to the module.
 pub(super) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<PyCsrMatrix>()?;
     m.add_function(wrap_pyfunction!(least_squares, m)?)?;
     m.add_function(wrap_pyfunction!(item_weights, m)?)?;
-    m.add_function(wrap_pyfunction!(nearest_items, m)?)
+    m.add_function(wrap_pyfunction!(nearest_items, m)?)?;
+    m.add_function(wrap_pyfunction!(sums_of_rows, m)?)
 }

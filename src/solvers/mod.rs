@@ -2,8 +2,8 @@
 //!
 //! [`least_squares`] solves all rows of one side of a factorisation while the other is fixed, which is
 //! half an epoch of alternating least squares for implicit feedback. [`item_weights`] is the linear
-//! autoencoder EASE, [`nearest_items`] the similarities of an item-based neighbourhood model. All read
-//! interactions as a [`CsrMatrix`] and its transpose.
+//! autoencoder EASE, [`nearest_items`] the similarities of an item-based neighbourhood model; both score by
+//! [`sums_of_rows`]. Interactions are read as a [`CsrMatrix`] and its transpose.
 //!
 //! # Rationale
 //!
@@ -23,6 +23,7 @@ mod direct;
 mod ease;
 mod least_squares;
 mod neighbours;
+mod sums;
 mod system;
 
 pub use csr_matrix::CsrMatrix;
@@ -30,3 +31,4 @@ pub use csr_matrix::CsrMatrix;
 pub use ease::item_weights;
 pub use least_squares::{LeastSquares, Solved, Solver, least_squares};
 pub use neighbours::{Similarity, nearest_items};
+pub use sums::{Weights, sums_of_rows};

@@ -26,6 +26,8 @@ pub enum Similarity {
     /// `p(i,j) / (p(i,i) + p(j,j) - p(i,j) + shrink)`: for values of 1 the share of users in common, and
     /// Tanimoto's coefficient for others.
     Jaccard,
+    /// `p(i,j)`.
+    Product,
 }
 
 /// A neighbour's similarity and number as one number, the greater the better: of equal similarities the
@@ -169,6 +171,7 @@ impl NeighbourSearch<'_> {
         let most = match self.similarity {
             Similarity::Cosine => own.sqrt() * others.sqrt(),
             Similarity::Jaccard => own + others - product,
+            Similarity::Product => return product,
         };
         product / (most + self.shrink)
     }

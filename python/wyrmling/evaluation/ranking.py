@@ -115,6 +115,12 @@ def _lists(
 
 
 def _top_k(scores: Any, seen: _core.Csr | None, k: int) -> Any:
+    if hasattr(scores, "blocks"):
+        parts = [
+            _top_k(block, None if seen is None else seen.select(rows), k)
+            for rows, block in scores.blocks()
+        ]
+        return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
     users, items, bias = scores
     return _core.top_k(users, items, bias, seen, k)
 
@@ -123,6 +129,8 @@ def _evaluate_ranking(
     scores: Any, known: _core.Csr | None, held_out: _core.Csr, ks: Sequence[int]
 ) -> dict[str, npt.NDArray[Any]]:
     """The columns of ``_core.evaluate_ranking`` for several k, and what it does not have."""
+    if hasattr(scores, "blocks"):
+        return _of_blocks(scores, known, held_out, ks)
     if known is None:
         none = np.zeros(0, np.uint32)
         known = _core.Csr(none, none, *held_out.shape)
@@ -158,3 +166,15 @@ def _evaluate_ranking(
     found["mrr"], found["held_out"] = np.array(first), np.array(counts)
     found["map"] = np.array(precise).T
     return found
+
+
+def _of_blocks(
+    scores: Any, known: _core.Csr | None, held_out: _core.Csr, ks: Sequence[int]
+) -> dict[str, npt.NDArray[Any]]:
+    """The same of scores that are there for some users after others."""
+    parts = []
+    for rows, block in scores.blocks():
+        own = None if known is None else known.select(rows)
+        found = _evaluate_ranking(block, own, held_out.select(rows), ks)
+        parts.append({**found, "user": found["user"] + rows[0]})
+    return {name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]}

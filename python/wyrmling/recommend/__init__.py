@@ -11,6 +11,8 @@ and others.
 :class:`SampledSoftmax`  vectors, by one item against several
 :class:`ExplicitMF`  vectors and biases, by ratings
 :class:`ImplicitALS`  vectors, by alternating least squares over all pairs
+:class:`EASE`        a weight for each pair of items, in closed form
+:class:`ItemKNN`     the items most like those that a user had
 :class:`FactorizationMachine`  sums of vectors of features, of users and of items
 :class:`EWMA`, :class:`GRU`, :class:`LSTM`, :class:`SASRec`  the next item, by those before
 :class:`Custom`      vectors, by a loss of your own
@@ -20,11 +22,13 @@ and others.
 from .als import ImplicitALS
 from .bpr import BPR
 from .custom import Custom
+from .ease import EASE
 from .explicit import ExplicitMF
 from .factorization_machine import FactorizationMachine
 from .features import Features
 from .fitted import NewUser
 from .history import LearningCurve
+from .knn import ItemKNN
 from .logistic import LogisticMF
 from .popularity import Popularity
 from .recommendations import Recommendations
@@ -35,6 +39,7 @@ from .warp import WARP
 
 __all__ = [
     "BPR",
+    "EASE",
     "EWMA",
     "GRU",
     "LSTM",
@@ -44,6 +49,7 @@ __all__ = [
     "FactorizationMachine",
     "Features",
     "ImplicitALS",
+    "ItemKNN",
     "LearningCurve",
     "LogisticMF",
     "NewUser",

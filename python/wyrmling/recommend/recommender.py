@@ -25,7 +25,7 @@ from .fitted import Arrays, Fitted, NewUser, Stateful
 from .history import LearningCurve
 from .hyperparameters import Bounds
 from .recommendations import Recommendations
-from .scoring import NO_ITEM, FactorScores, Numbers, by_bias, top
+from .scoring import NO_ITEM, FactorScores, Numbers, Scores, by_bias, top
 from .training import Callback, Task, Watch
 
 __all__ = ["Recommender"]
@@ -50,11 +50,11 @@ class Recommender(Stateful, ABC):
         """What the model learns from the data of a task, as arrays by name."""
 
     @abstractmethod
-    def _scores(self, users: Numbers) -> FactorScores:
+    def _scores(self, users: Numbers) -> Scores:
         """The scores of all items for some users, by number."""
 
     @abstractmethod
-    def _new_scores(self, users: Sequence[NewUser]) -> FactorScores:
+    def _new_scores(self, users: Sequence[NewUser]) -> Scores:
         """The scores of all items for some new users."""
 
     @abstractmethod
@@ -65,11 +65,11 @@ class Recommender(Stateful, ABC):
         """What the model makes of a new user's history; None if the history is all it needs."""
         return None
 
-    def _item_similarity(self, items: Numbers) -> FactorScores:
+    def _item_similarity(self, items: Numbers) -> Scores:
         """How similar all items are to each of some items."""
         raise TypeError(f"{type(self).__name__} does not compare items")
 
-    def _user_similarity(self, users: Numbers) -> FactorScores:
+    def _user_similarity(self, users: Numbers) -> Scores:
         """How similar all users are to each of some users."""
         raise TypeError(f"{type(self).__name__} does not compare users")
 

@@ -6,14 +6,15 @@ that the scores of all users and items need not be there at once.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _core
 
-__all__ = ["NO_ITEM", "FactorScores", "Numbers", "by_bias", "top"]
+__all__ = ["NO_ITEM", "BlockScores", "FactorScores", "Numbers", "Scores", "by_bias", "top"]
 
 Numbers = npt.NDArray[np.uint32]
 FloatArray = npt.NDArray[np.float32]
@@ -43,8 +44,18 @@ def by_bias(n_queries: int, bias: FloatArray) -> FactorScores:
     )
 
 
+class BlockScores(Protocol):
+    """Scores that are there for some queries after others."""
+
+    def blocks(self) -> Iterator[tuple[Numbers, FactorScores]]:
+        """The places of some queries, and their scores."""
+
+
+Scores = FactorScores | BlockScores
+
+
 def top(
-    scores: FactorScores, seen: _core.Csr | None, n: int, allowed: Numbers | None
+    scores: Scores, seen: _core.Csr | None, n: int, allowed: Numbers | None
 ) -> tuple[Numbers, FloatArray]:
     """The n items with the highest scores for each query, the highest first.
 
@@ -58,6 +69,14 @@ def top(
         Numbers and scores, of shape (queries, min(n, m)); NO_ITEM, with a score of -inf, where
         there are no more.
     """
+    if not isinstance(scores, FactorScores):
+        parts = [
+            top(block, None if seen is None else seen.select(rows), n, allowed)
+            for rows, block in scores.blocks()
+        ]
+        return np.concatenate([part[0] for part in parts]), np.concatenate(
+            [part[1] for part in parts]
+        )
     if allowed is None:
         return _core.top_k(*scores, seen, n)
     bias = None if scores.bias is None else scores.bias[allowed]

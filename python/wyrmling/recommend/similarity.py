@@ -1,0 +1,123 @@
+"""Models that score an item by the items that a user had: sums of rows of a matrix of items.
+
+``score(u, j) = Σ weights[i, j]`` over the items i of user u. So a model knows nothing of users but
+their histories, and a new one needs no training.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from ..data import Id
+from .fitted import NewUser
+from .recommender import Recommender
+from .scoring import FactorScores, Numbers
+from .training import Task
+
+__all__ = ["SimilarityModel", "SimilarityScores"]
+
+FloatArray = npt.NDArray[np.float32]
+Weights = FloatArray | _core.CsrMatrix
+
+SCORED_AT_ONCE = 1 << 24
+"""Scores held in memory."""
+
+
+class SimilarityScores(NamedTuple):
+    """The scores ``Σ weights[i, j]`` over the items i of each history.
+
+    Args:
+        histories: the items of n users, of m.
+        weights: shape (m, m), float32: an array or a sparse matrix.
+    """
+
+    histories: _core.Csr
+    weights: Weights
+
+    def blocks(self) -> Iterator[tuple[Numbers, FactorScores]]:
+        """The scores of some users after others: their places, and their scores as products."""
+        n_users, n_items = self.histories.shape
+        step = max(1, min(128, SCORED_AT_ONCE // max(n_items, 1)))
+        for start in range(0, max(n_users, 1), step):
+            rows = np.arange(start, min(start + step, n_users), dtype=np.uint32)
+            sums = _core.sums_of_rows(self.histories.select(rows), self.weights)
+            # Ranking takes products of vectors: here the vectors of users are units.
+            yield rows, FactorScores(np.eye(len(rows), dtype=np.float32), sums.T, None)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SimilarityModel(Recommender):
+    """A model whose score is a sum of weights of the items that a user had.
+
+    Learning is one step: there are no epochs, and ``callback`` is not called. ``partial_fit``
+    learns anew from all interactions, old and new.
+    """
+
+    @abstractmethod
+    def _weights(self) -> Weights:
+        """How much having item i adds to the score of item j: shape (m, m)."""
+
+    @abstractmethod
+    def _weights_of(self, item: int) -> FloatArray:
+        """How much having each item adds to the score of one: shape (m,)."""
+
+    def _interactions(self, task: Task) -> tuple[_core.CsrMatrix, _core.CsrMatrix]:
+        """Who had what, by user and by item: ones."""
+        if task.start is not None and self._fitted is not None and self._fitted.seen is None:
+            raise RuntimeError(
+                "the model was saved without histories: it cannot learn anew from what it has "
+                "forgotten; fit() starts with new data alone"
+            )
+        by_user = _matrix(task.seen)
+        return by_user, by_user.transposed()
+
+    def _scores(self, users: Numbers) -> SimilarityScores:
+        return SimilarityScores(self.seen.select(users), self._weights())
+
+    def _new_scores(self, users: Sequence[NewUser]) -> SimilarityScores:
+        rows = np.repeat(np.arange(len(users)), [len(user.items) for user in users])
+        items = np.concatenate([user.items for user in users])
+        histories = _core.Csr(rows.astype(np.uint32), items, len(users), len(self.item_ids))
+        return SimilarityScores(histories, self._weights())
+
+    def _predict(self, users: Numbers, items: Numbers) -> FloatArray:
+        known, places = np.unique(users, return_inverse=True)
+        order = np.argsort(places, kind="stable")
+        ends = np.searchsorted(places[order], np.arange(len(known) + 1))
+        scores = np.empty(len(users), np.float32)
+        for rows, block in self._scores(known).blocks():
+            own = order[ends[rows[0]] : ends[rows[-1] + 1]]
+            scores[own] = block.items[items[own], places[own] - rows[0]]
+        return scores
+
+    def explain(self, user: Id | NewUser, item: Id) -> list[tuple[Id, float]]:
+        """What the items that a user had add to the score of an item.
+
+        Returns:
+            Pairs of an item that the user had and its part, the largest first; they add up to the
+            score.
+
+        Raises:
+            KeyError: an id that the model does not know.
+            RuntimeError: the model has no histories.
+        """
+        if isinstance(user, NewUser):
+            had = user.items
+        else:
+            had = self.seen.row(int(self._known("users", [user])[0]))
+        parts = self._weights_of(int(self._known("items", [item])[0]))[had]
+        order = np.argsort(-parts, kind="stable")
+        return [(self.item_ids[int(had[k])], float(parts[k])) for k in order]
+
+
+def _matrix(pairs: _core.Csr) -> _core.CsrMatrix:
+    """The matrix that has 1 for each pair."""
+    users = np.repeat(np.arange(pairs.shape[0], dtype=np.uint32), pairs.counts.astype(np.int64))
+    return _core.CsrMatrix(users, pairs.indices, np.ones(len(users), np.float32), *pairs.shape)
