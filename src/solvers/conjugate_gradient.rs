@@ -14,6 +14,10 @@ use crate::simd::dot::{axpby, axpy, dot};
 use crate::simd::four::{axpy_four, dot_four};
 use crate::simd::multiversion;
 use crate::simd::product::{Strided, add_product};
+use crate::table::moves::prefetch;
+
+/// How many entries ahead rows are prefetched.
+const AHEAD: usize = 8;
 
 /// The memory for a block of rows: residuals, directions, and products of A with these.
 pub(super) struct ConjugateGradient {
@@ -142,6 +146,10 @@ fn four<'a>(
     values: &[f32],
     at: usize,
 ) -> ([&'a [f32]; 4], [f32; 4], usize) {
+    for &column in columns.iter().skip(at + AHEAD).take(4) {
+        let row = system.fixed_row(column);
+        prefetch(row.as_ptr(), size_of_val(row));
+    }
     let (columns, values) = (&columns[at..], &values[at..]);
     let mut rows = [system.fixed_row(columns[0]); 4];
     let mut four = [0.0; 4];
