@@ -2,6 +2,8 @@
 //!
 //! Everything is computed by [`crate::rank`]; this file only converts.
 
+use std::sync::atomic::AtomicBool;
+
 use numpy::{IntoPyArray, Ix1, Ix2, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -189,6 +191,9 @@ impl<'py> Arrays<'py> {
     }
 }
 
+/// Products that are added up in about a millisecond.
+const SHORT_SEARCH: usize = 1 << 22;
+
 /// Item numbers and scores.
 type Best<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray2<f32>>);
 
@@ -225,7 +230,15 @@ fn top_k<'py>(
     let factors = arrays.factors()?;
     let seen = seen.map(|seen| &seen.get().0);
     let k = count("k", k)?;
-    let best = long_call(py, |caller| rank::top_k(&factors, seen, k, caller.stop()))?;
+    let width = arrays.items.as_array().ncols() + 1;
+    let scores = factors.n_users().saturating_mul(factors.n_items());
+    let best = if scores.saturating_mul(width) <= SHORT_SEARCH {
+        // No signal would interrupt so short a search, and starting a thread would take longer.
+        let never = AtomicBool::new(false);
+        py.detach(|| rank::top_k(&factors, seen, k, &never))?
+    } else {
+        long_call(py, |caller| rank::top_k(&factors, seen, k, caller.stop()))?
+    };
     let shape = [factors.n_users(), best.k];
     Ok((
         best.ids.into_pyarray(py).reshape(shape)?,

@@ -27,9 +27,7 @@
 //!
 //! A score is a dot product of factors plus a bias, so the scores of many users
 //! are one matrix product. [`Factors`] is the only place that computes it, in
-//! blocks, through `ndarray`'s `matrixmultiply`: an element is summed in the same
-//! order whatever block it falls in, so that a user asked for alone gets the same
-//! bits as among all others. Factors of no width with a bias rank every user's
+//! blocks, through `ndarray`'s `matrixmultiply`, or one by one for few users. Factors of no width with a bias rank every user's
 //! items by that bias: the popularity baseline needs no code of its own.
 //!
 //! # Limits

@@ -1,4 +1,4 @@
-//! Conjugate gradients for the normal equations of [`super::least_squares`].
+//! Conjugate gradients for the normal equations of [`super::least_squares()`].
 //!
 //! `A = YᵀY + l2 I + Σ v y yᵀ` is never formed: a product with it is that of `YᵀY`, for all rows of a
 //! block at once, and one pass over the row's entries, four of them at a time. The residual's first pass

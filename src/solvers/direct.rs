@@ -1,4 +1,4 @@
-//! Cholesky's decomposition for the normal equations of [`super::least_squares`].
+//! Cholesky's decomposition for the normal equations of [`super::least_squares()`].
 //!
 //! The matrix of each row is formed, `A = YᵀY + l2 I + Σ v y yᵀ`, and factored into `A = UᵀU`. Rows of the
 //! other side are copied beside each other, 64 at a time, with the same multiplied by the values, so

@@ -1,6 +1,6 @@
 //! Solvers of models that have a closed form, or alternate between two of them.
 //!
-//! [`least_squares`] solves all rows of one side of a factorisation while the other is fixed, which is
+//! [`least_squares()`] solves all rows of one side of a factorisation while the other is fixed, which is
 //! half an epoch of alternating least squares for implicit feedback. [`item_weights`] is the linear
 //! autoencoder EASE, [`nearest_items`] the similarities of an item-based neighbourhood model; both score by
 //! [`sums_of_rows`]. Interactions are read as a [`CsrMatrix`] and its transpose.

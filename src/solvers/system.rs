@@ -1,4 +1,4 @@
-//! What the normal equations of a side of a factorisation have in common; see [`super::least_squares`].
+//! What the normal equations of a side of a factorisation have in common; see [`super::least_squares()`].
 
 use super::csr_matrix::CsrMatrix;
 
