@@ -153,3 +153,40 @@ pub(super) fn not_a_number(user: usize, item: u32) -> Error {
          the factors hold NaN or are so large that their product overflows"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Array1, Array2};
+
+    /// Numbers between -1/2 and 1/2 that look random.
+    fn numbers(rows: usize, columns: usize, seed: usize) -> Array2<f32> {
+        Array2::from_shape_fn((rows, columns), |(r, c)| {
+            let x = (r * 7919 + c * 104_729 + seed * 31) % 9973;
+            x as f32 / 9973.0 - 0.5
+        })
+    }
+
+    #[test]
+    fn few_users_are_scored_as_many_are() {
+        for width in [1, 15, 16, 31, 32, 33, 64, 65, 200] {
+            let (users, items) = (numbers(6, width, 1), numbers(70, width, 2));
+            let bias: Array1<f32> = numbers(1, 70, 3).row(0).to_owned();
+            let exact = users.mapv(f64::from).dot(&items.mapv(f64::from).t());
+            let factors = Factors::new(users.view(), items.view(), Some(bias.view())).unwrap();
+            for count in 1..=6 {
+                let mut scores = vec![9.0; count * 60];
+                let some = users.slice(s![..count, ..]);
+                factors.score(some, 7..67, &mut scores).unwrap();
+                for (k, score) in scores.into_iter().enumerate() {
+                    let (user, item) = (k / 60, 7 + k % 60);
+                    let expected = exact[[user, item]] + f64::from(bias[item]);
+                    assert!(
+                        (f64::from(score) - expected).abs() < 1e-5,
+                        "{width} {count}"
+                    );
+                }
+            }
+        }
+    }
+}
