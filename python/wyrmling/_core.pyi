@@ -1431,6 +1431,7 @@ def sums_of_rows(
     histories: Csr, weights: CsrMatrix | npt.NDArray[np.float32]
 ) -> npt.NDArray[np.float32]: ...
 
+@final
 class Csr:
     def __new__(
         cls,

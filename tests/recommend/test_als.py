@@ -174,6 +174,8 @@ def test_what_is_no_amount_is_refused() -> None:
         ImplicitALS(alpha=10.0).fit(amounts([2e38, 1, 1, 1, 1]))
     with pytest.raises(FloatingPointError, match="no finite solution"):
         ImplicitALS(alpha=1e30).fit(amounts([1e8, 1, 1, 1, 1]))
+    with pytest.raises(ValueError, match=r"l2 is 1e\+300, expected penalties within single"):
+        ImplicitALS(l2=1e300).fit(amounts(None))
     for wrong in ({"l2": 0}, {"alpha": -1}, {"cg_steps": 0}, {"solver": "lu"}, {"l2_power": 2}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             ImplicitALS(**wrong).fit(amounts(None))

@@ -173,8 +173,11 @@ class ImplicitALS(VectorModel):
     def _penalties(self, matrix: _core.CsrMatrix) -> FloatArray:
         """The penalty of each row's vector."""
         counts = np.maximum(_counts(matrix), 1)
-        penalties: FloatArray = (self.l2 * counts**self.l2_power).astype(np.float32)
-        return penalties
+        penalties = self.l2 * counts**self.l2_power
+        if penalties.max() > np.finfo(np.float32).max:
+            raise ValueError(f"l2 is {self.l2}, expected penalties within single precision")
+        found: FloatArray = penalties.astype(np.float32)
+        return found
 
     # New users, and reasons.
 
