@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _core
 from .data import Ids, Interactions
-from .data.interactions import generator
+from .data.splits import generator
 
 __all__ = ["Interactions", "make_interactions", "read_interactions"]
 

@@ -7,15 +7,17 @@ Nothing here changes: what selects or splits makes new interactions with the sam
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from .columns import Column, number_column
 from .ids import Ids
+from .pairs import Combine, combined, grouped
+from .splits import By, held_out, last_of_each
 
-__all__ = ["Interactions", "generator"]
+__all__ = ["Interactions"]
 
 IndexArray = npt.NDArray[np.uint32]
 FloatArray = npt.NDArray[np.float32]
@@ -114,6 +116,72 @@ class Interactions:
         columns: Any = (values, weights, times)
         return cls(user_numbers, item_numbers, user_ids, item_ids, *columns)
 
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        user: str,
+        item: str,
+        value: str | None = None,
+        weight: str | None = None,
+        time: str | None = None,
+    ) -> Interactions:
+        """The columns of a data frame of pandas or polars, an Arrow table, or a dict of columns.
+
+        Args:
+            frame: what gives a column by its name, as ``frame[name]``.
+            user: the name of the column with the users' ids.
+            item: that with the items' ids.
+            value: that with the values; None for none.
+            weight: that with the weights; None for none.
+            time: that with the times, numbers or datetimes; None for none.
+
+        Raises:
+            KeyError: a column that is not there.
+            TypeError: something else than a frame, and as :meth:`from_ids`.
+            ValueError: as :meth:`from_ids`.
+        """
+        names = {"user": user, "item": item, "value": value, "weight": weight, "time": time}
+        columns = {key: _column(frame, key, name) for key, name in names.items()}
+        return cls.from_ids(
+            columns["user"],
+            columns["item"],
+            values=columns["value"],
+            weights=columns["weight"],
+            times=columns["time"],
+        )
+
+    @classmethod
+    def from_csr(
+        cls, matrix: Any, user_ids: Column | None = None, item_ids: Column | None = None
+    ) -> Interactions:
+        """The entries of a sparse matrix of SciPy's: a row for each user, a column for each item.
+
+        Args:
+            matrix: values, of any sparse format; entries that are stored and 0 are left out.
+            user_ids: the ids of the rows, in their order; their numbers if None.
+            item_ids: the ids of the columns.
+
+        Raises:
+            TypeError: something else than a sparse matrix.
+            ValueError: not one id for each row or column, or a value that is not finite.
+        """
+        if not hasattr(matrix, "tocoo"):
+            raise TypeError(
+                f"matrix: expected a sparse matrix of SciPy's, got {type(matrix).__name__}"
+            )
+        entries = matrix.tocoo()
+        n_users, n_items = entries.shape
+        there = entries.data != 0
+        return cls(
+            entries.row[there],
+            entries.col[there],
+            _ids_of("user_ids", user_ids, n_users),
+            _ids_of("item_ids", item_ids, n_items),
+            entries.data[there],
+        )
+
     @property
     def n_users(self) -> int:
         """Number of users, also of those who never occur."""
@@ -149,34 +217,103 @@ class Interactions:
             times=None if self.times is None else self.times[places],
         )
 
-    def split(self, test: float = 0.2, seed: int = 0) -> tuple[Interactions, Interactions]:
-        """Holds out a share of the interactions at random.
+    def split(
+        self, test: float = 0.2, seed: int = 0, *, by: By = "random"
+    ) -> tuple[Interactions, Interactions]:
+        """Holds out a share of the interactions.
 
         Args:
             test: the share to hold out, between 0 and 1.
             seed: of the random choice; equal seeds choose equally.
+            by: ``"random"``, a share of the interactions; ``"user"``, all of a share of the users;
+                ``"time"``, the latest share.
 
         Returns:
             What is left to train on, and what was held out.
 
         Raises:
-            ValueError: a share that leaves either part empty, or a negative seed.
+            ValueError: a share that leaves either part empty, a negative seed, or no times to split
+                by.
         """
-        held_out = round(test * len(self)) if 0 < test < 1 else 0
-        if not 0 < held_out < len(self):
-            raise ValueError(
-                f"test is {test}, which holds out {held_out} of {len(self)} interactions, "
-                "expected a share that leaves some on both sides"
-            )
-        order = generator(seed).permutation(len(self))
-        return self.take(np.sort(order[held_out:])), self.take(np.sort(order[:held_out]))
+        mask = held_out(by, test, seed, self.users, self.times)
+        return self.take(~mask), self.take(mask)
+
+    def leave_last_out(self, count: int = 1) -> tuple[Interactions, Interactions]:
+        """Holds out the last interactions of each user, by time, or by row if there are no times.
+
+        Args:
+            count: how many of each user. Users who have no more are not held out.
+
+        Returns:
+            What is left to train on, and what was held out.
+
+        Raises:
+            ValueError: a count below 1.
+
+        >>> data = Interactions.from_ids(["ann", "ann", "bob"], ["tea", "rye", "tea"])
+        >>> train, test = data.leave_last_out()
+        >>> len(train), test.item_ids[int(test.items[0])]
+        (2, 'rye')
+        """
+        mask = last_of_each(count, self.users, self.times)
+        return self.take(~mask), self.take(mask)
+
+    def unique_pairs(self, values: Combine = "last") -> Interactions:
+        """One interaction for each pair of a user and an item, in the order of users and items.
+
+        Args:
+            values: of the values of a pair, and of its weights, the ``"last"`` or ``"first"`` by
+                time (by row, if there are no times), the ``"sum"``, the ``"mean"`` or the
+                ``"max"``. Where there are no values, ``"sum"`` counts how often the pair occurs.
+
+        Returns:
+            The interactions; their times are the latest of each pair.
+
+        Raises:
+            ValueError: another word.
+
+        >>> data = Interactions.from_ids(["ann", "ann", "ann"], ["tea", "rye", "tea"])
+        >>> data.unique_pairs("sum").values
+        array([2., 1.], dtype=float32)
+        """
+        if values not in get_args(Combine):
+            words = ", ".join(map(repr, get_args(Combine)))
+            raise ValueError(f"values is {values!r}, expected one of {words}")
+        if len(self) == 0:
+            return self
+        order, starts = grouped(self.users, self.items, self.times)
+        own = self.values
+        if own is None and values == "sum":
+            own = np.ones(len(self), np.float32)
+        last = order[np.append(starts[1:], len(order)) - 1]
+        return replace(
+            self.take(last),
+            values=None if own is None else combined(own[order], starts, values),
+            weights=None if self.weights is None else combined(self.weights[order], starts, values),
+        )
 
 
-def generator(seed: int) -> np.random.Generator:
-    """A source of random numbers, which starts the same for equal seeds."""
-    if seed < 0:
-        raise ValueError(f"seed is {seed}, expected at least 0")
-    return np.random.default_rng(seed)
+def _ids_of(name: str, given: Column | None, count: int) -> Ids:
+    """The ids of so many rows or columns: their numbers, if none are given."""
+    ids = Ids(range(count) if given is None else given, name)
+    if len(ids) != count:
+        raise ValueError(f"{name} has {len(ids)} ids, expected {count}")
+    return ids
+
+
+def _column(frame: Any, what: str, name: str | None) -> Any:
+    """A column of a frame by its name."""
+    if name is None:
+        return None
+    columns = getattr(frame, "column_names", None)  # of an Arrow table
+    if columns is None:
+        columns = getattr(frame, "columns", frame)
+    if isinstance(frame, (str, bytes, np.ndarray)) or not hasattr(frame, "__getitem__"):
+        raise TypeError(f"frame: expected a data frame, got {type(frame).__name__}")
+    if name not in list(columns):
+        there = ", ".join(repr(column) for column in columns)
+        raise KeyError(f"{what}: no column {name!r}, the frame has {there}")
+    return frame[name]
 
 
 def _index_column(name: str, column: npt.ArrayLike, limit: int) -> IndexArray:

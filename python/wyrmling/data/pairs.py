@@ -1,0 +1,43 @@
+"""One interaction for each pair of a user and an item, of data in which pairs repeat."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Combine", "combined", "grouped"]
+
+Combine = Literal["last", "first", "sum", "mean", "max"]
+
+
+def grouped(
+    users: npt.NDArray[np.uint32], items: npt.NDArray[np.uint32], times: npt.NDArray[Any] | None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The rows pair by pair, in each by time and then by row, and where each pair begins.
+
+    Pairs come in the order of users and items.
+    """
+    order = np.arange(len(users)) if times is None else np.argsort(times, kind="stable")
+    order = order[np.lexsort((items[order], users[order]))]
+    first = np.ones(len(users), bool)
+    first[1:] = np.diff(users[order]).astype(bool) | np.diff(items[order]).astype(bool)
+    return order, np.flatnonzero(first)
+
+
+def combined(
+    numbers: npt.NDArray[np.float32], starts: npt.NDArray[np.int64], how: Combine
+) -> npt.NDArray[np.float32]:
+    """A number for each pair, of numbers in the order of :func:`grouped`; sums are of float64."""
+    ends = np.append(starts[1:], len(numbers))
+    if how in ("first", "last"):
+        return numbers[starts if how == "first" else ends - 1]
+    found: npt.NDArray[Any]
+    if how == "max":
+        found = np.maximum.reduceat(numbers, starts)
+    else:
+        found = np.add.reduceat(numbers.astype(np.float64), starts)
+    if how == "mean":
+        found = found / (ends - starts)
+    return found.astype(np.float32)

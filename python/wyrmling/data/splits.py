@@ -1,0 +1,89 @@
+"""Which interactions are held out, by number: at random, by user, by time, or each user's last.
+
+What is held out says how good a model is on what it has not seen. A split at random asks for what
+users also had; one by time asks for what they had next, and is what a model meets in use; one by
+user asks how it serves users who were not there.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["By", "generator", "held_out", "last_of_each"]
+
+By = Literal["random", "user", "time"]
+Mask = npt.NDArray[np.bool_]
+
+
+def held_out(
+    by: By, test: float, seed: int, users: npt.NDArray[np.uint32], times: npt.NDArray[Any] | None
+) -> Mask:
+    """Which interactions a split holds out: bool of shape (s,).
+
+    Args:
+        by: ``"random"``: a share of the interactions; ``"user"``: all of a share of the users who
+            have any; ``"time"``: the latest share, of equal times the last rows.
+        test: the share, between 0 and 1.
+        seed: of the random choice.
+        users: whose each interaction is, shape (s,).
+        times: when each was, or None.
+
+    Raises:
+        ValueError: a share that leaves either part empty, no times to split by, another word, or a
+            negative seed.
+    """
+    count, what = len(users), "interactions"
+    if by == "user":
+        who, of = np.unique(users, return_inverse=True)
+        count, what = len(who), "users"
+    elif by not in ("random", "time"):
+        raise ValueError(f"by is {by!r}, expected 'random', 'user' or 'time'")
+    number = round(test * count) if 0 < test < 1 else 0
+    if not 0 < number < count:
+        raise ValueError(
+            f"test is {test}, which holds out {number} of {count} {what}, "
+            "expected a share that leaves some on both sides"
+        )
+    mask = np.zeros(count, bool)
+    if by == "time":
+        mask[np.argsort(_needed(times), kind="stable")[count - number :]] = True
+        return mask
+    mask[generator(seed).permutation(count)[:number]] = True
+    return mask[of] if by == "user" else mask
+
+
+def last_of_each(count: int, users: npt.NDArray[np.uint32], times: npt.NDArray[Any] | None) -> Mask:
+    """The last ``count`` interactions of each user who has more: bool of shape (s,).
+
+    The last are those with the latest times, of equal times the last rows; where there are no times
+    the last rows.
+
+    Raises ValueError for a count below 1.
+    """
+    if count < 1:
+        raise ValueError(f"count is {count}, expected at least 1")
+    order = np.arange(len(users)) if times is None else np.argsort(times, kind="stable")
+    order = order[np.argsort(users[order], kind="stable")]
+    grouped = users[order]
+    _, starts, sizes = np.unique(grouped, return_index=True, return_counts=True)
+    # How many of the same user follow each.
+    after = np.repeat(starts + sizes, sizes) - 1 - np.arange(len(users))
+    mask = np.zeros(len(users), bool)
+    mask[order] = (after < count) & np.repeat(sizes > count, sizes)
+    return mask
+
+
+def _needed(times: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+    if times is None:
+        raise ValueError("by is 'time', and the interactions have no times")
+    return times
+
+
+def generator(seed: int) -> np.random.Generator:
+    """A source of random numbers, which starts the same for equal seeds."""
+    if seed < 0:
+        raise ValueError(f"seed is {seed}, expected at least 0")
+    return np.random.default_rng(seed)

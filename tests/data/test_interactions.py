@@ -1,0 +1,218 @@
+"""Interactions: frames and sparse matrices, splits, and pairs that repeat, by plain Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from wyrmling.data import Interactions
+
+ROWS = [
+    ("ann", 7, 5.0, 1.0, 30),
+    ("bob", 7, 1.0, 2.0, 10),
+    ("ann", 9, 4.0, 0.5, 20),
+    ("ann", 7, 2.0, 1.5, 20),
+    ("bob", "7", 3.0, 1.0, 10),
+    ("cid", 9, 3.0, 0.0, 5),
+]
+NAMES = ("who", "what", "stars", "count", "when")
+WHERE: Any = {"user": "who", "item": "what", "value": "stars", "weight": "count", "time": "when"}
+
+
+def rows_of(data: Interactions) -> list[tuple[Any, ...]]:
+    columns = [data.user_ids.take(data.users), data.item_ids.take(data.items)]
+    columns += [c for c in (data.values, data.weights, data.times) if c is not None]
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+DATA = Interactions.from_frame(dict(zip(NAMES, zip(*ROWS, strict=True), strict=True)), **WHERE)
+
+
+def test_a_dict_of_columns() -> None:
+    assert rows_of(DATA) == ROWS
+    assert DATA.values is not None
+    assert DATA.weights is not None
+    assert DATA.times is not None
+    assert (DATA.values.dtype, DATA.weights.dtype) == (np.float32, np.float32)
+    assert DATA.times.dtype == np.int64
+    assert list(DATA.item_ids) == [7, 9, "7"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_frames(library: str) -> None:
+    frames = pytest.importorskip(library)
+    columns = dict(zip(NAMES, map(list, zip(*ROWS, strict=True)), strict=True))
+    columns["what"] = [str(item) for item in columns["what"]]
+    make = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}[library]
+    frame = getattr(frames, make)(columns)
+    data = Interactions.from_frame(frame, **WHERE)
+    assert rows_of(data) == [(u, str(i), *rest) for u, i, *rest in ROWS]
+    bare = Interactions.from_frame(frame, user="who", item="what")
+    assert (bare.values, bare.weights, bare.times) == (None, None, None)
+    with pytest.raises(KeyError, match="item: no column 'song', the frame has 'who', 'what'"):
+        Interactions.from_frame(frame, user="who", item="song")
+    with pytest.raises(TypeError, match=r"users: row 0, counted from 0, is .*5\.0"):
+        Interactions.from_frame(frame, user="stars", item="what")
+
+
+def test_datetimes_and_missing_values_of_pandas() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {
+            "u": [1, 2],
+            "i": ["a", "b"],
+            "t": pandas.to_datetime(["1970-01-02 00:00:00.0", "1970-01-01 00:00:01.5"]),
+            "v": [1.0, None],
+            "n": [1, None],
+        }
+    )
+    data = Interactions.from_frame(frame, user="u", item="i", time="t")
+    assert data.times is not None
+    assert data.times.tolist() == [86400.0, 1.5]
+    with pytest.raises(ValueError, match="values: row 1"):
+        Interactions.from_frame(frame, user="u", item="i", value="v")
+    with pytest.raises((TypeError, ValueError), match=r"users: row [01]"):
+        Interactions.from_frame(frame, user="n", item="i")
+
+
+@pytest.mark.parametrize("frame", ["who", b"x", 3, None, np.zeros((2, 2))])
+def test_what_is_no_frame(frame: Any) -> None:
+    with pytest.raises(TypeError, match="frame: expected a data frame"):
+        Interactions.from_frame(frame, user="who", item="what")
+
+
+@pytest.mark.parametrize("kind", ["csr", "coo", "csc", "lil"])
+def test_sparse_matrices(kind: str) -> None:
+    dense = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0], [1.5, 0.0, 3.0]])
+    matrix = scipy.sparse.coo_matrix(dense).asformat(kind)
+    data = Interactions.from_csr(matrix)
+    assert (data.n_users, data.n_items) == (3, 3)
+    assert sorted(rows_of(data)) == [(0, 1, 2.0), (2, 0, 1.5), (2, 2, 3.0)]
+    named = Interactions.from_csr(matrix, ["a", "b", "c"], [10, 20, 30])
+    assert sorted(rows_of(named)) == [("a", 20, 2.0), ("c", 10, 1.5), ("c", 30, 3.0)]
+    stored = scipy.sparse.csr_matrix(([0.0, 1.0], ([0, 1], [0, 1])), shape=(2, 2))
+    assert rows_of(Interactions.from_csr(stored)) == [(1, 1, 1.0)]
+    with pytest.raises(ValueError, match="user_ids has 2 ids, expected 3"):
+        Interactions.from_csr(matrix, ["a", "b"])
+    with pytest.raises(TypeError, match="expected a sparse matrix"):
+        Interactions.from_csr(dense)
+    with pytest.raises(ValueError, match="values: row 0"):
+        Interactions.from_csr(scipy.sparse.csr_matrix([[np.nan]]))
+
+
+def many(seed: int = 0, times: bool = True) -> Interactions:
+    rng = np.random.default_rng(seed)
+    users, items = rng.integers(0, 20, 200), rng.integers(0, 15, 200)
+    when = rng.integers(0, 50, 200) if times else None
+    return Interactions(
+        users, items, range(20), range(15), rng.normal(size=200), rng.random(200), when
+    )  # type: ignore[arg-type]
+
+
+def test_splits_by_user_hold_out_whole_users() -> None:
+    data = many()
+    for seed in range(5):
+        train, test = data.split(0.3, seed, by="user")
+        assert not set(train.users.tolist()) & set(test.users.tolist())
+        assert len(set(test.users.tolist())) == round(0.3 * len(set(data.users.tolist())))
+        assert sorted(rows_of(train) + rows_of(test)) == sorted(rows_of(data))
+    same = [rows_of(data.split(0.3, 4, by="user")[1]) for _ in range(2)]
+    assert same[0] == same[1]
+    with pytest.raises(ValueError, match="of 1 users"):
+        data.take(data.users == 3).split(0.5, by="user")
+
+
+def test_splits_by_time_hold_out_the_latest() -> None:
+    data = many()
+    train, test = data.split(0.25, by="time")
+    assert len(test) == 50
+    assert train.times is not None
+    assert test.times is not None
+    assert train.times.max() <= test.times.min()
+    ordered = sorted(range(200), key=lambda row: (int(data.times[row]), row))  # type: ignore[index]
+    assert rows_of(test) == [rows_of(data)[row] for row in sorted(ordered[150:])]
+    with pytest.raises(ValueError, match="have no times"):
+        many(times=False).split(by="time")
+    with pytest.raises(ValueError, match="by is 'item'"):
+        data.split(by="item")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("times", [True, False])
+@pytest.mark.parametrize("count", [1, 3, 9, 100])
+def test_the_last_of_each_user(times: bool, count: int) -> None:
+    data = many(1, times)
+    train, test = data.leave_last_out(count)
+    rows = rows_of(data)
+    expected = []
+    for user in range(20):
+        own = [row for row in range(200) if data.users[row] == user]
+        if data.times is not None:
+            own.sort(key=lambda row: int(data.times[row]))  # type: ignore[index]
+        expected += own[-count:] if len(own) > count else []
+    assert rows_of(test) == [rows[row] for row in sorted(expected)]
+    assert len(train) + len(test) == 200
+
+
+def test_special_splits() -> None:
+    one = Interactions.from_ids(["a"], ["b"])
+    train, test = one.leave_last_out()
+    assert (len(train), len(test)) == (1, 0)
+    with pytest.raises(ValueError, match="count is 0"):
+        one.leave_last_out(0)
+    empty = one.take(np.zeros(1, bool))
+    assert [len(part) for part in empty.leave_last_out()] == [0, 0]
+    assert len(empty.unique_pairs("sum")) == 0
+
+
+@pytest.mark.parametrize("how", ["last", "first", "sum", "mean", "max"])
+@pytest.mark.parametrize("times", [True, False])
+def test_one_interaction_a_pair(how: Any, times: bool) -> None:
+    data = many(2, times)
+    groups: dict[tuple[int, int], list[int]] = {}
+    for row in range(200):
+        groups.setdefault((int(data.users[row]), int(data.items[row])), []).append(row)
+    of = {
+        "last": lambda column: column[-1],
+        "first": lambda column: column[0],
+        "sum": lambda column: column.astype(float).sum(),
+        "mean": lambda column: column.astype(float).mean(),
+        "max": lambda column: column.max(),
+    }[how]
+    found = data.unique_pairs(how)
+    assert data.values is not None
+    assert data.weights is not None
+    assert found.values is not None
+    assert found.weights is not None
+    assert len(found) == len(groups) < 200
+    for place, (pair, rows) in enumerate(sorted(groups.items())):
+        if data.times is not None:
+            rows.sort(key=lambda row: int(data.times[row]))  # type: ignore[index]
+            assert found.times is not None
+            assert found.times[place] == data.times[rows[-1]]
+        assert (found.users[place], found.items[place]) == pair
+        assert found.values[place] == pytest.approx(of(data.values[rows]), rel=1e-6)
+        assert found.weights[place] == pytest.approx(of(data.weights[rows]), rel=1e-6)
+    bare = Interactions(data.users, data.items, data.user_ids, data.item_ids)
+    counts = bare.unique_pairs(how).values
+    assert (counts is None) == (how != "sum")
+    if counts is not None:
+        assert counts.tolist() == [len(rows) for _, rows in sorted(groups.items())]
+
+
+def test_other_words_are_refused() -> None:
+    with pytest.raises(ValueError, match="values is 'median', expected one of 'last'"):
+        DATA.unique_pairs("median")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [[-1.0], [np.nan], [np.inf]])
+def test_weights_are_finite_and_not_negative(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="weights"):
+        Interactions.from_ids(["a"], ["b"], weights=wrong)
+
+
+def test_columns_of_different_length() -> None:
+    with pytest.raises(ValueError, match="same length"):
+        Interactions.from_ids(["a", "b"], ["x", "y"], values=[1.0])
