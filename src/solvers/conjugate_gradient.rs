@@ -10,10 +10,9 @@
 use super::system::{ROWS, System};
 use crate::array::filled;
 use crate::error::Result;
-use crate::simd::dot::{axpby, axpy, dot};
 use crate::simd::four::{axpy_four, dot_four};
-use crate::simd::multiversion;
 use crate::simd::product::{Strided, add_product};
+use crate::simd::{self, multiversion};
 use crate::table::moves::prefetch;
 
 /// How many entries ahead rows are prefetched.
@@ -45,79 +44,82 @@ impl ConjugateGradient {
         objectives: &mut [f64],
         steps: usize,
     ) {
-        improve(self, system, first, x, objectives, steps);
-    }
-}
-
-multiversion! {
-    /// See [`ConjugateGradient::solve`].
-    fn improve(
-        machine: M,
-        memory: &mut ConjugateGradient,
-        system: &System<'_>,
-        first: usize,
-        x: &mut [f32],
-        objectives: &mut [f64],
-        steps: usize,
-    ) {
         let stride = system.stride;
-        let count = objectives.len();
-        let ConjugateGradient { residual, direction, product } = memory;
+        let ConjugateGradient {
+            residual,
+            direction,
+            product,
+        } = self;
         let mut lengths = [0.0_f32; ROWS];
 
         common_product(system, first, x, product);
-        for row in 0..count {
+        for (row, objective) in objectives.iter_mut().enumerate() {
             let own = row * stride..(row + 1) * stride;
-            let (x, q, r) = (&x[own.clone()], &product[own.clone()], &mut residual[own.clone()]);
+            let (x, q) = (&x[own.clone()], &product[own.clone()]);
+            let r = &mut residual[own.clone()];
             r.iter_mut().zip(q).for_each(|(r, &q)| *r = -q);
-            let mut objective = f64::from(dot(machine, x, q));
-            let (columns, values) = system.matrix.row(first + row);
-            for at in (0..columns.len()).step_by(4) {
-                let (rows, values, some) = four(system, columns, values, at);
-                let scores = dot_four(machine, rows, x);
-                // c - v·s, or 0 where there is no entry.
-                let mut factors = [0.0; 4];
-                for k in 0..some {
-                    let (s, v) = (f64::from(scores[k]), f64::from(values[k]));
-                    objective += (1.0 + v) * (1.0 - s) * (1.0 - s) - s * s;
-                    factors[k] = 1.0 + values[k] * (1.0 - scores[k]);
-                }
-                axpy_four(machine, factors, rows, r);
-            }
+            *objective = f64::from(simd::dot(x, q));
+            *objective += add_entries(system, first + row, true, x, r);
             direction[own].copy_from_slice(r);
-            lengths[row] = dot(machine, r, r);
-            objectives[row] = objective;
+            lengths[row] = simd::dot(r, r);
         }
 
         for _ in 0..steps {
             common_product(system, first, direction, product);
-            for row in 0..count {
+            for (row, objective) in objectives.iter_mut().enumerate() {
                 let own = row * stride..(row + 1) * stride;
                 let (x, r) = (&mut x[own.clone()], &mut residual[own.clone()]);
                 let (p, q) = (&mut direction[own.clone()], &mut product[own]);
-                let (columns, values) = system.matrix.row(first + row);
-                for at in (0..columns.len()).step_by(4) {
-                    let (rows, values, _) = four(system, columns, values, at);
-                    let mut factors = dot_four(machine, rows, p);
-                    for k in 0..4 {
-                        factors[k] *= values[k];
-                    }
-                    axpy_four(machine, factors, rows, q);
-                }
-                let curvature = dot(machine, p, q);
+                add_entries(system, first + row, false, p, q);
+                let curvature = simd::dot(p, q);
                 // What has no length is solved, and cannot be divided by. NaN goes on, to be found.
                 if lengths[row] == 0.0 || curvature == 0.0 {
                     continue;
                 }
                 let alpha = lengths[row] / curvature;
-                axpy(machine, alpha, p, x);
-                axpy(machine, -alpha, q, r);
-                objectives[row] -= f64::from(alpha) * f64::from(lengths[row]);
-                let length = dot(machine, r, r);
-                axpby(machine, 1.0, r, length / lengths[row], p);
+                simd::axpy(alpha, p, x);
+                simd::axpy(-alpha, q, r);
+                *objective -= f64::from(alpha) * f64::from(lengths[row]);
+                let length = simd::dot(r, r);
+                let beta = length / lengths[row];
+                p.iter_mut().zip(r).for_each(|(p, r)| *p = *r + beta * *p);
                 lengths[row] = length;
             }
         }
+    }
+}
+
+multiversion! {
+    /// The part that a row's own entries have, in a product with A: adds `Σ v s y`, where s is the score
+    /// x·y. In a residual: adds `Σ (c - v s) y`, and returns `Σ (c (1 - s)² - s²)`.
+    fn add_entries(
+        machine: M,
+        system: &System<'_>,
+        row: usize,
+        is_residual: bool,
+        x: &[f32],
+        out: &mut [f32],
+    ) -> f64 {
+        let (columns, values) = system.matrix.row(row);
+        let mut objective = 0.0;
+        for at in (0..columns.len()).step_by(4) {
+            let (rows, values, there) = four(system, columns, values, at);
+            let scores = dot_four(machine, rows, x);
+            let mut factors = [0.0; 4];
+            if is_residual {
+                for k in 0..4 {
+                    factors[k] = there[k] - values[k] * (scores[k] - 1.0);
+                    let (s, v) = (f64::from(scores[k]), f64::from(values[k]));
+                    objective += f64::from(there[k]) * ((1.0 + v) * (1.0 - s) * (1.0 - s) - s * s);
+                }
+            } else {
+                for k in 0..4 {
+                    factors[k] = values[k] * scores[k];
+                }
+            }
+            axpy_four(machine, factors, rows, out);
+        }
+        objective
     }
 }
 
@@ -137,26 +139,28 @@ fn common_product(system: &System<'_>, first: usize, x: &[f32], out: &mut [f32])
     add_product(sizes, x, &system.gram, out, stride);
 }
 
-/// Four rows of the other side and the values of a row's entries there, from the entry `at` on, and how
-/// many entries they are: where there are none left, the row is that of `at` and the value 0.
+/// Four rows of the other side and the values of a row's entries there, from the entry `at` on, and 1 for
+/// each: where there are none left, the row is that of `at`, and both are 0.
 #[inline(always)]
 fn four<'a>(
     system: &'a System<'_>,
     columns: &[u32],
     values: &[f32],
     at: usize,
-) -> ([&'a [f32]; 4], [f32; 4], usize) {
+) -> ([&'a [f32]; 4], [f32; 4], [f32; 4]) {
     for &column in columns.iter().skip(at + AHEAD).take(4) {
         let row = system.fixed_row(column);
         prefetch(row.as_ptr(), size_of_val(row));
     }
     let (columns, values) = (&columns[at..], &values[at..]);
-    let mut rows = [system.fixed_row(columns[0]); 4];
-    let mut four = [0.0; 4];
-    let some = columns.len().min(4);
-    for k in 0..some {
-        rows[k] = system.fixed_row(columns[k]);
-        four[k] = values[k];
+    if let (Some(&[a, b, c, d]), Some(values)) = (columns.first_chunk(), values.first_chunk()) {
+        let row = |column| system.fixed_row(column);
+        return ([row(a), row(b), row(c), row(d)], *values, [1.0; 4]);
     }
-    (rows, four, some)
+    let mut rows = [system.fixed_row(columns[0]); 4];
+    let (mut own, mut there) = ([0.0; 4], [0.0; 4]);
+    for (k, (&column, &value)) in columns.iter().zip(values).enumerate() {
+        (rows[k], own[k], there[k]) = (system.fixed_row(column), value, 1.0);
+    }
+    (rows, own, there)
 }

@@ -11,11 +11,9 @@
 use super::system::System;
 use crate::array::filled;
 use crate::error::Result;
-use crate::simd::dot::{axpy, dot};
 use crate::simd::four::{UNIT, axpy_four};
-use crate::simd::multiversion;
 use crate::simd::product::{Strided, add_product};
-use crate::simd::{self, Machine};
+use crate::simd::{self, multiversion};
 
 /// Entries that are added to the matrix together.
 const ENTRIES: usize = 64;
@@ -48,42 +46,29 @@ impl Direct {
         x: &mut [f32],
         objectives: &mut [f64],
     ) {
-        solve_each(self, system, first, x, objectives);
-    }
-}
-
-multiversion! {
-    /// See [`Direct::solve`].
-    fn solve_each(
-        machine: M,
-        memory: &mut Direct,
-        system: &System<'_>,
-        first: usize,
-        x: &mut [f32],
-        objectives: &mut [f64],
-    ) {
         let (width, stride) = (system.width, system.stride);
         let rows = x.chunks_exact_mut(stride).zip(objectives);
         for (row, (x, objective)) in rows.enumerate() {
-            if system.matrix.row(first + row).0.is_empty() {
+            let (columns, values) = system.matrix.row(first + row);
+            if columns.is_empty() {
                 continue;
             }
-            form(memory, system, first + row, x);
-            *objective = system.matrix.row(first + row).1.iter().map(|&v| 1.0 + f64::from(v)).sum();
-            if !factor(machine, &mut memory.matrix, width, stride) {
+            form(self, system, first + row, x);
+            *objective = values.iter().map(|&v| 1.0 + f64::from(v)).sum();
+            if !factor(&mut self.matrix, width, stride) {
                 *objective = f64::NAN;
                 continue;
             }
-            let u = |i: usize| &memory.matrix[i * stride..(i + 1) * stride];
+            let u = |i: usize| &self.matrix[i * stride..(i + 1) * stride];
             // Uᵀz = b, by the columns of Uᵀ. The objective is Σ c - b·x = Σ c - z·z.
             for i in 0..width {
                 x[i] /= u(i)[i];
                 let z = x[i];
-                axpy(machine, -z, &u(i)[i + 1..width], &mut x[i + 1..width]);
+                simd::axpy(-z, &u(i)[i + 1..width], &mut x[i + 1..width]);
             }
-            *objective -= f64::from(dot(machine, x, x));
+            *objective -= f64::from(simd::dot(x, x));
             for i in (0..width).rev() {
-                x[i] = (x[i] - dot(machine, &u(i)[i + 1..width], &x[i + 1..width])) / u(i)[i];
+                x[i] = (x[i] - simd::dot(&u(i)[i + 1..width], &x[i + 1..width])) / u(i)[i];
             }
         }
     }
@@ -119,29 +104,30 @@ fn form(memory: &mut Direct, system: &System<'_>, row: usize, x: &mut [f32]) {
     }
 }
 
-/// Writes U over the upper triangle of A. Whether A is positive definite.
-#[inline(always)]
-fn factor<M: Machine>(machine: M, matrix: &mut [f32], width: usize, stride: usize) -> bool {
-    for i in 0..width {
-        let start = i / UNIT * UNIT;
-        let (above, row) = matrix.split_at_mut(i * stride);
-        let row = &mut row[start..stride];
-        let u = |j: usize| &above[j * stride..(j + 1) * stride];
-        let whole = i / 4 * 4;
-        for j in (0..whole).step_by(4) {
-            let [a, b, c, d] = [u(j), u(j + 1), u(j + 2), u(j + 3)];
-            let rows = [&a[start..], &b[start..], &c[start..], &d[start..]];
-            axpy_four(machine, [-a[i], -b[i], -c[i], -d[i]], rows, row);
+multiversion! {
+    /// Writes U over the upper triangle of A. Whether A is positive definite.
+    fn factor(machine: M, matrix: &mut [f32], width: usize, stride: usize) -> bool {
+        for i in 0..width {
+            let start = i / UNIT * UNIT;
+            let (above, row) = matrix.split_at_mut(i * stride);
+            let row = &mut row[start..stride];
+            for j in (0..i).step_by(4) {
+                // Of rows that are not above this one, nothing.
+                let (mut factors, mut rows) = ([0.0; 4], [&above[j * stride + start..][..row.len()]; 4]);
+                for k in 0..(i - j).min(4) {
+                    let u = &above[(j + k) * stride..(j + k + 1) * stride];
+                    factors[k] = -u[i];
+                    rows[k] = &u[start..];
+                }
+                axpy_four(machine, factors, rows, row);
+            }
+            let pivot = row[i - start];
+            if pivot <= 0.0 || pivot.is_nan() {
+                return false;
+            }
+            let by = 1.0 / pivot.sqrt();
+            row.iter_mut().for_each(|x| *x *= by);
         }
-        for j in whole..i {
-            axpy(machine, -u(j)[i], &u(j)[start..], row);
-        }
-        let pivot = row[i - start];
-        if pivot <= 0.0 || pivot.is_nan() {
-            return false;
-        }
-        let by = 1.0 / pivot.sqrt();
-        row.iter_mut().for_each(|x| *x *= by);
+        true
     }
-    true
 }
