@@ -1,0 +1,47 @@
+"""``wyrmling evaluate``: how well a model ranks the interactions of a file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from ..evaluation import evaluate
+from ..recommend import Recommender
+from . import files
+from .quality import METRICS
+from .text import count
+
+__all__ = ["add_options", "run"]
+
+
+def run(options: argparse.Namespace) -> None:
+    """Measures a model on a file of interactions that it was not trained on."""
+    model = Recommender.load(options.model)
+    data, _ = files.read(options)
+    metrics = options.metric or list(METRICS)
+    found = evaluate(model, data, metrics, exclude_seen=not options.include_seen)
+    if options.json:
+        intervals = {name: list(found.interval[name]) for name in metrics if name in found.interval}
+        print(json.dumps({"users": found.n_users, **dict(found), "intervals": intervals}))
+        return
+    print(f"mean over {count(found.n_users, 'user')}, and its 95 % interval\n")
+    width = max(map(len, metrics))
+    for name in metrics:
+        low, high = found.interval.get(name, (None, None))
+        between = "" if low is None else f"  {low:.4f} to {high:.4f}"
+        print(f"{name:{width}}  {found[name]:.4f}{between}")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    option = parser.add_argument
+    option("model", metavar="MODEL", help="what train has written")
+    files.add_options(parser)
+    option(
+        "--metric",
+        action="append",
+        metavar="NAME",
+        help="such as ndcg@10, recall@20, mrr or coverage; may be given several times",
+    )
+    option("--include-seen", action="store_true", help="rank also what users had in training")
+    option("--json", action="store_true", help="print JSON")

@@ -1,0 +1,97 @@
+"""Files of interactions that commands read, and their options; files that they write."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from ..data import Interactions
+from ..datasets import read_described
+from . import types
+from .text import count
+
+__all__ = ["add_options", "check_destination", "read"]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the file, and what says how it is read."""
+    option = parser.add_argument
+    option(
+        "file",
+        metavar="FILE",
+        help="lines of user and item, separated by , ; | tab or ::; each counts as liked, "
+        "whatever stands in a third column, unless --min-rating is given",
+    )
+    option(
+        "--min-rating",
+        type=types.finite,
+        metavar="X",
+        help="learn only from lines whose rating, the third column, is X or more",
+    )
+    for what in ("user", "item", "rating"):
+        option(
+            f"--{what}-column",
+            type=types.column,
+            metavar="COLUMN",
+            help=f"the column of the {what}: its name in the header, or its number from 1 "
+            "(in read_interactions, from 0)",
+        )
+    option(
+        "--delimiter",
+        type=types.delimiter,
+        metavar="TEXT",
+        help="what separates columns: , ; | :: or tab [found out]",
+    )
+    option(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="whether the first line names the columns [found out]",
+    )
+
+
+def read(options: argparse.Namespace) -> tuple[Interactions, str]:
+    """The interactions of a file, those of a low rating left out if that is asked for.
+
+    Also says which columns they were read from.
+    """
+    least = options.min_rating
+    if least is None and options.rating_column is not None:
+        raise ValueError("--rating-column is of no use without --min-rating")
+    data, columns = read_described(
+        options.file,
+        options.delimiter,
+        options.header,
+        least is not None,
+        options.user_column,
+        options.item_column,
+        options.rating_column,
+    )
+    if least is None:
+        return data, columns
+    if data.values is None:
+        raise ValueError(f"{options.file} has no ratings, which --min-rating asks for")
+    keep = data.values >= least
+    if not keep.any():
+        raise ValueError(
+            f"of {count(len(data), 'interaction')} in {options.file} none is rated "
+            f"{least:g} or more, the highest {data.values.max():g}"
+        )
+    return data.take(keep), columns
+
+
+def check_destination(path: str, source: str) -> None:
+    """Refuses, before any work is done, the data, and a place where no model can be written."""
+    if not path:
+        raise FileNotFoundError("--out is empty, expected the name of a file")
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise OSError(f"{path}: too many symbolic links")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no directory {target.parent}")
+    if not os.access(target.parent, os.W_OK):
+        raise PermissionError(f"{path}: may not write to directory {target.parent}")
+    if target.exists() and not target.is_file():
+        raise OSError(f"{path} exists and is not a regular file")
+    if target.exists() and Path(source).exists() and target.samefile(source):
+        raise FileExistsError(f"--out is {path}, the file to train on: it would be lost")

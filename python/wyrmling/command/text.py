@@ -1,0 +1,70 @@
+"""What commands print: lines, counts, tables of what is recommended."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..data import Id, Interactions
+
+__all__ = [
+    "aside",
+    "count",
+    "describe",
+    "discard_output",
+    "nothing",
+    "printable",
+    "say",
+    "show_recommendations",
+]
+
+
+def show_recommendations(best: list[tuple[Id, float]]) -> None:
+    """Prints items with their scores."""
+    ids = [printable(str(item)) for item, _ in best]
+    width = max(len("item"), *map(len, ids))
+    print(f"{'item':{width}}  {'score':>8}")
+    for id_, (_, score) in zip(ids, best, strict=True):
+        print(f"{id_:{width}}  {score:8.3f}")
+
+
+def describe(data: Interactions) -> str:
+    """How many of what data has."""
+    return (
+        f"{count(len(data), 'interaction')} of {count(data.n_users, 'user')} "
+        f"with {count(data.n_items, 'item')}"
+    )
+
+
+def count(number: int, noun: str) -> str:
+    """So many of something, in words."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def say(line: str) -> None:
+    """Prints a line at once."""
+    # Flush at once, because the next line may take minutes.
+    print(line, flush=True)
+
+
+def aside(line: str) -> None:
+    """Says something about work that goes on when nobody listens any more."""
+    try:
+        say(line)
+    except BrokenPipeError:
+        discard_output()
+
+
+def nothing(line: str) -> None:
+    """Says nothing."""
+
+
+def discard_output() -> None:
+    """Lets what is printed from here on go nowhere."""
+    # The reader closed the pipe. Redirect what is still buffered, so that the flush at exit works.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def printable(text: str) -> str:
+    """Text that cannot move the cursor or break the line."""
+    return text if text.isprintable() else repr(text)[1:-1]

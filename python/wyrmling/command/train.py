@@ -1,0 +1,91 @@
+"""``wyrmling train``: a model of a file of interactions."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+
+from ..data import Interactions
+from ..recommend import LearningCurve, Recommender
+from . import files, types
+from .models import add_options as add_model_options
+from .models import model_of
+from .quality import show_quality
+from .text import aside, count, describe, nothing, printable
+
+__all__ = ["add_options", "add_run_options", "fit", "run"]
+
+
+def run(options: argparse.Namespace) -> None:
+    """Trains on a file and writes the model."""
+    files.check_destination(options.out, options.file)
+    say = nothing if options.quiet else aside
+    data, columns = files.read(options)
+    say(f"data        {describe(data)}")
+    say(f"columns     {printable(columns)}")
+    model = model_of(options)
+    if options.holdout is not None:
+        train, test = data.split(options.holdout, options.seed)
+        say(f"held out    {len(test):,} interactions, to measure a model of the others")
+        show_quality(fit(model, train, say), train, test, aside)
+        say("\nnow a model of everything")
+    fit(model, data, say)
+    model.save(options.out)
+    say(f"\nsaved       {options.out}, {os.path.getsize(options.out):,} bytes")
+
+
+def fit(model: Recommender, data: Interactions, say: Callable[[str], None]) -> Recommender:
+    """Trains a model, and says how it goes."""
+    threads = "all cores"
+    if model.num_threads:
+        threads = count(model.num_threads, "thread")
+    params = model.get_params()
+    parts = [type(model).__name__]
+    if "factors" in params:
+        parts.append(f"{params['factors']} factors")
+    if "epochs" in params:
+        parts.append(count(params["epochs"], "epoch"))
+    if "batch_size" in params:
+        parts.append(f"batches of {params['batch_size']}")
+    say(f"training    {', '.join([*parts, threads])}\n")
+    if "epochs" in params:
+        say("epoch  loss of a sample  samples a second")
+
+    def report(_: int, history: LearningCurve) -> None:
+        loss = history.loss[-1]
+        speed = history.samples / history.seconds[-1]
+        say(f"{len(history):5}  {loss:16.4f}  {speed:16,.0f}")
+
+    start = time.perf_counter()
+    model.fit(data, callback=report)
+    say(f"\ntrained     in {time.perf_counter() - start:.2f} s")
+    return model
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Adds how many threads there are, and the seed."""
+    option = parser.add_argument
+    option("--threads", type=types.workers, default=0, help="workers; 0 takes all cores [0]")
+    option("--seed", type=types.whole, default=0, help="of all random choices [0]")
+
+
+def add_options(parser: argparse.ArgumentParser, model: str) -> None:
+    """Adds the options of the command, with the hyperparameters of a model."""
+    files.add_options(parser)
+    option = parser.add_argument
+    option("--out", default="model.safetensors", help="the model to write [%(default)s]")
+    add_run_options(parser)
+    option(
+        "--holdout",
+        type=types.share,
+        metavar="SHARE",
+        help="first hold out a share, to measure ranking; then train on everything",
+    )
+    option(
+        "--quiet",
+        action="store_true",
+        help="no progress: print the quality of --holdout and errors",
+    )
+    add_model_options(parser, model)

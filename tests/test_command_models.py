@@ -1,0 +1,129 @@
+"""Commands for any model: training with its hyperparameters, asking, measuring, comparing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wyrmling.__main__ import main
+from wyrmling.command.models import MODELS
+from wyrmling.datasets import make_interactions
+from wyrmling.recommend import Recommender
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = make_interactions(60, 40, 8, seed=1)
+    path = tmp_path_factory.mktemp("data") / "plays.csv"
+    pairs = zip(data.users.tolist(), data.items.tolist(), strict=True)
+    rows = [f"{data.user_ids[u]},{data.item_ids[i]},{1 + i % 5}" for u, i in pairs]
+    path.write_text("user,item,rating\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def run(*arguments: Any) -> int:
+    return main([str(argument) for argument in arguments])
+
+
+def quick(name: str) -> list[str]:
+    """What makes training short."""
+    return ["--epochs", "2"] if name not in ("popularity", "ease", "knn") else []
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_is_trained_and_asked(
+    name: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "model.safetensors"
+    command = ["train", file, "--model", name, "--out", out, "--threads", 1, *quick(name)]
+    if name == "explicit":
+        command += ["--min-rating", 1]
+    assert run(*command) == 0
+    model = Recommender.load(out)
+    assert type(model) is MODELS[name]
+    assert type(model).__name__ in capsys.readouterr().out
+    assert run("recommend", out, "--user", "user-1", "-k", 3, "--json") == 0
+    assert len(json.loads(capsys.readouterr().out)["recommendations"]) == 3
+    code = run("similar", out, "--item", "jazz-1", "-k", 2, "--json")
+    if name == "popularity":
+        assert code == 1
+        return
+    assert len(json.loads(capsys.readouterr().out)["similar"]) == 2
+
+
+def test_hyperparameters_are_options(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    for arguments, expected in (
+        (["--model", "warp", "--factors", "5", "--n-negatives", "7"], {"factors": 5}),
+        (["--model", "bpr", "--l2-users", "none", "--optimizer", "adagrad"], {"l2_users": None}),
+        (["--l2-users", "0.5", "--schedule=constant"], {"l2_users": 0.5, "schedule": "constant"}),
+        (["--model", "fm", "--identity", "false", "--loss", "logistic"], {"identity": False}),
+    ):
+        assert run("train", file, "--out", out, "--quiet", "--epochs", 1, *arguments) == 0
+        params = Recommender.load(out).get_params()
+        assert expected.items() <= params.items()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--model", "svd"], "invalid choice: 'svd'"),
+        (["--factors", "0"], "--factors is 0, expected an integer at least 1"),
+        (["--factors", "many"], "--factors is 'many', expected an integer"),
+        (["--lr", "nan"], "--lr is 'nan', expected a finite number"),
+        (["--optimizer", "adam"], "expected 'sgd' or 'adagrad'"),
+        (["--model", "ease", "--factors", "3"], "--factors"),
+        (["--model", "fm", "--identity", "maybe"], "expected True or False"),
+    ],
+)
+def test_what_makes_no_sense(
+    arguments: list[str], says: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as raised:
+        run("train", file, *arguments)
+    assert raised.value.code == 2
+    assert says in capsys.readouterr().err
+
+
+def test_help_names_the_hyperparameters(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, option in (("bpr", "--l2-bias"), ("ease", "--l2"), ("sasrec", "--max-length")):
+        with pytest.raises(SystemExit):
+            run("train", "--model", name, "--help")
+        said = capsys.readouterr().out
+        assert f"hyperparameters of {name}" in said
+        assert option in said
+
+
+def test_models_are_measured(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "model"
+    lines = file.read_text().splitlines(keepends=True)
+    (tmp_path / "train.csv").write_text("".join(lines[:1] + lines[1::2]))
+    (tmp_path / "test.csv").write_text("".join(lines[:1] + lines[2::2]))
+    assert run("train", tmp_path / "train.csv", "--model", "ease", "--out", out, "--quiet") == 0
+    capsys.readouterr()
+    assert run("evaluate", out, tmp_path / "test.csv", "--metric", "ndcg@5", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    low, high = found["intervals"]["ndcg@5"]
+    assert 0 < low <= found["ndcg@5"] <= high <= 1
+    assert run("evaluate", out, tmp_path / "test.csv") == 0
+    assert "ndcg@10" in capsys.readouterr().out
+    assert run("evaluate", out, tmp_path / "test.csv", "--metric", "magic@5") == 1
+
+
+def test_models_are_compared(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("compare", file, "--models", "ease, knn", "--json", "--threads", 1) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {"ease", "knn", "popularity"}
+    assert all(0 <= metrics["ndcg@10"] <= 1 for metrics in found.values())
+    assert run("compare", file, "--models", "knn", "--metric", "recall@3") == 0
+    said = capsys.readouterr().out
+    assert "recall@3" in said
+    assert "popularity" in said
+    with pytest.raises(SystemExit):
+        run("compare", file, "--models", "knn,magic")
+    assert "'magic' is none of popularity, bpr" in capsys.readouterr().err
