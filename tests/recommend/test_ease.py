@@ -79,6 +79,13 @@ def test_it_learns_what_popularity_cannot() -> None:
         assert learnt[name] > 1.3 * popular[name]
 
 
+def test_nobody_may_be_asked_for(data: Interactions) -> None:
+    model = EASE().fit(data)
+    assert model.recommend([], 3).items.shape == (0, 3)
+    assert model.predict([], []).shape == (0,)
+    assert model.similar_items([], 3).items.shape == (0, 3)
+
+
 def test_a_new_user_scores_as_a_known_one(data: Interactions) -> None:
     model = EASE().fit(data)
     had = data.item_ids.take(model.seen.row(7))

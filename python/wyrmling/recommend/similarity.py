@@ -92,6 +92,8 @@ class SimilarityModel(Recommender):
         order = np.argsort(places, kind="stable")
         ends = np.searchsorted(places[order], np.arange(len(known) + 1))
         scores = np.empty(len(users), np.float32)
+        if not len(users):
+            return scores
         for rows, block in self._scores(known).blocks():
             own = order[ends[rows[0]] : ends[rows[-1] + 1]]
             scores[own] = block.items[items[own], places[own] - rows[0]]
