@@ -1,0 +1,61 @@
+"""Recommenders beside implicit, LightFM and Cornac: quality and speed, in one process.
+
+    python benches/recommenders.py [--quality FILE] [--sequences FILE] [--speed] [--defaults]
+
+``--quality`` and ``--sequences`` read MovieLens 100K, which may not be shipped: a file with the
+columns ``user_id,item_id,rating,timestamp``, of which every row counts as liked. ``--speed`` makes
+its data up. The peers have to be installed (``pip install implicit rectools-lightfm cornac``); BLAS
+is kept to one thread wherever it is called from several. ``recommending/`` has the parts; the head
+of each says how it measures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+# Libraries read this when they are loaded: whoever calls BLAS here has threads of its own.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from recommending import clock, contenders, peers, quality, speed
+from recommending.pairs import SIZES, read
+from side_by_side.rows import measure, report
+
+import wyrmling as wy
+
+
+def main() -> int:
+    """Prints what was asked for; the exit code is 1 where a target was missed."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    option = parser.add_argument
+    option("--quality", metavar="FILE", help="rank held-out pairs of MovieLens 100K")
+    option("--only", metavar="NAME", action="append", help="models or kinds of rows; all if none")
+    option("--seeds", type=int, default=3, help="splits [%(default)s]")
+    option("--trials", type=int, default=12, help="random trials of each model [%(default)s]")
+    option("--verbose", action="store_true", help="print every trial")
+    option("--speed", action="store_true", help="time epochs, recommending and measuring")
+    option("--sizes", nargs="+", choices=SIZES, default=list(SIZES), help="of the data to time on")
+    option("--threads", nargs="+", type=int, default=[1, 2], help="[1 2]")
+    option("--repeats", type=int, help="of each row, in place of its own number")
+    option("--busy", action="store_true", help="two threads by processor time: machines of many")
+    options = parser.parse_args()
+    print(f"wyrmling {wy.__version__}, NumPy {np.__version__}, {', '.join(peers.versions())}")
+    missed = 0
+    if options.quality:
+        chosen = contenders.named(options.only)
+        say = print if options.verbose else lambda line: None
+        data = read(options.quality)
+        means = quality.table(chosen, data, options.seeds, options.trials, say)
+        missed += contenders.judged(means)
+    if options.speed:
+        if options.busy:
+            clock.machine_is_busy()
+        for row in speed.rows(options.sizes, options.threads, options.only or []):
+            report(row, measure(row, options.repeats or row.repeats))
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

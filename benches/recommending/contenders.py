@@ -1,0 +1,144 @@
+"""The models that are compared, ours and theirs, with what is tuned of each."""
+
+from __future__ import annotations
+
+from . import ours, peers
+from .quality import Contender, Draw, log_uniform, one_of, popularity
+
+WIDTHS = one_of(16, 32, 64, 128)
+RATES = log_uniform(0.005, 0.2)
+PENALTIES = log_uniform(1e-3, 0.1)
+EPOCHS = one_of(10, 20, 40, 80, 160)
+SMALL_PENALTIES = log_uniform(1e-7, 1e-3)
+
+LIGHTFM: dict[str, Draw] = {
+    "no_components": WIDTHS,
+    "learning_rate": log_uniform(0.01, 0.1),
+    "user_alpha": SMALL_PENALTIES,
+    "item_alpha": SMALL_PENALTIES,
+    "epochs": one_of(10, 20, 40, 80),
+}
+
+THEIRS = [
+    Contender(
+        "implicit BPR",
+        peers.implicit_bpr,
+        {
+            "factors": WIDTHS,
+            "learning_rate": RATES,
+            "regularization": PENALTIES,
+            "iterations": EPOCHS,
+        },
+    ),
+    Contender(
+        "implicit ALS",
+        peers.implicit_als,
+        {
+            "factors": WIDTHS,
+            "regularization": log_uniform(0.01, 100.0),
+            "alpha": log_uniform(0.5, 40.0),
+            "iterations": one_of(5, 10, 15, 25),
+        },
+    ),
+    Contender("LightFM BPR", peers.lightfm("bpr"), LIGHTFM),
+    Contender(
+        "LightFM WARP", peers.lightfm("warp"), {**LIGHTFM, "max_sampled": one_of(5, 10, 30, 100)}
+    ),
+    Contender(
+        "Cornac BPR",
+        peers.cornac_bpr,
+        {"k": WIDTHS, "learning_rate": RATES, "lambda_reg": PENALTIES, "max_iter": EPOCHS},
+    ),
+]
+
+BASELINE = [Contender("popularity", popularity)]
+
+OURS = [
+    Contender(
+        "BPR",
+        ours.fit("BPR"),
+        {
+            "factors": WIDTHS,
+            "lr": log_uniform(0.03, 0.3),
+            "l2": log_uniform(0.005, 0.05),
+            "epochs": one_of(20, 40, 80),
+        },
+    ),
+    Contender(
+        "WARP",
+        ours.fit("WARP"),
+        {
+            "factors": WIDTHS,
+            "lr": log_uniform(0.005, 0.03),
+            "l2": log_uniform(0.2, 1.0),
+            "l2_bias": log_uniform(0.01, 0.5),
+            "n_negatives": one_of(10, 30, 100),
+            "epochs": one_of(10, 20, 40),
+        },
+    ),
+    Contender(
+        "LogisticMF",
+        ours.fit("LogisticMF"),
+        {
+            "factors": WIDTHS,
+            "lr": log_uniform(0.03, 0.3),
+            "l2": log_uniform(0.02, 0.1),
+            "epochs": one_of(20, 40),
+        },
+    ),
+    Contender(
+        "ImplicitALS",
+        ours.fit("ImplicitALS"),
+        {
+            "factors": WIDTHS,
+            "l2": log_uniform(0.01, 100.0),
+            "alpha": log_uniform(0.5, 40.0),
+            "epochs": one_of(5, 10, 15, 25),
+        },
+    ),
+    Contender("EASE", ours.fit("EASE"), {"l2": log_uniform(20.0, 2_000.0)}),
+    Contender(
+        "ItemKNN",
+        ours.fit("ItemKNN"),
+        {"neighbours": one_of(20, 50, 100, 200), "shrink": log_uniform(1.0, 200.0)},
+    ),
+]
+
+TARGETS = {"BPR": 0.40, "WARP": 0.45, "ImplicitALS": 0.40, "EASE": 0.445}
+"""NDCG@10 that the project has set itself, as means of three seeds."""
+TOLERANCE = 0.005
+
+
+def named(names: list[str] | None) -> list[Contender]:
+    """The models of some names, or all."""
+    everyone = [*OURS, *THEIRS, *BASELINE]
+    if not names:
+        return everyone
+    unknown = set(names) - {contender.name for contender in everyone}
+    if unknown:
+        raise SystemExit(f"no such model: {', '.join(sorted(unknown))}")
+    return [contender for contender in everyone if contender.name in names]
+
+
+def judged(means: dict[str, tuple[float, float]]) -> int:
+    """Prints which targets were met; how many were missed."""
+    missed = 0
+
+    def say(met: bool, text: str) -> None:
+        nonlocal missed
+        missed += not met
+        print(f"  target {'met' if met else 'MISSED'}: {text}")
+
+    print()
+    for name, least in TARGETS.items():
+        if name in means:
+            found = means[name][0]
+            say(found >= least - TOLERANCE, f"NDCG@10 of {name} at least {least} ({found:.4f})")
+    mine, others = (
+        {c.name: means[c.name][0] for c in side if c.name in means} for side in (OURS, THEIRS)
+    )
+    if mine and others:
+        best, peer = max(mine, key=mine.__getitem__), max(others, key=others.__getitem__)
+        text = f"{best} ({mine[best]:.4f}) above {peer} ({others[peer]:.4f})"
+        say(mine[best] > others[peer], text)
+    return missed
