@@ -20,19 +20,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use ndarray::Axis;
-
 use super::csr::{Csr, room};
 use super::factors::{Factors, not_a_number};
+use super::tiles::{Tiles, USERS};
 use crate::error::{Error, Result};
 use crate::simd::multiversion;
 use crate::split;
-
-/// Bound on the bytes of scores in a block of users.
-const SCORES: usize = 1 << 25;
-/// Users scored together where that bound allows: enough that packing the items for the product
-/// costs little of it, and few enough that their scores are still in the cache when they are compared.
-const USERS: usize = 64;
 
 /// The metrics of one user, or their means; each from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -109,101 +102,135 @@ pub fn evaluate(
         ));
     }
 
-    // At least one, for something is held out.
-    let n_items = factors.n_items();
-    let rows = (SCORES / (n_items * size_of::<f32>())).clamp(1, USERS);
-    let go_on = || match stop.load(Relaxed) {
-        true => Err(Error::Interrupted),
-        false => Ok(()),
-    };
+    let tiles = Tiles::packed(factors)?;
     let block = |(users, metrics): (&[usize], &mut [Metrics])| {
-        let mut scores = room(users.len() * n_items, "scores")?;
-        scores.resize(users.len() * n_items, 0.0);
-        go_on()?;
-        let rows = factors.users().select(Axis(0), users);
-        factors.score(rows.view(), 0..n_items, &mut scores)?;
-        let scores = scores.chunks_exact(n_items);
-        for ((&user, scores), metrics) in users.iter().zip(scores).zip(metrics) {
-            go_on()?;
-            // Without an early exit the loop is vectorised.
-            if scores.iter().fold(false, |any, score| any | score.is_nan())
-                && let Some(item) = scores.iter().position(|score| score.is_nan())
-            {
-                return Err(not_a_number(user, item as u32));
-            }
+        let vectors = factors.vectors(users.len(), users.iter().copied())?;
+        let mut ranked = room(users.len(), "users")?;
+        let (width, mut space) = (factors.items().ncols(), Vec::new());
+        for (row, &user) in users.iter().enumerate() {
             let held_out: Vec<u32> = (test.row(user).iter().copied())
                 .filter(|item| is_held_out(user, item))
                 .collect();
-            *metrics = measure(scores, train.row(user), &held_out, k);
+            let mut held = room(held_out.len(), "held-out scores")?;
+            let vector = &vectors[row * width..(row + 1) * width];
+            tiles.score_items(vector, &held_out, &mut space, &mut held);
+            ranked.push(Ranked {
+                all: vec![Count::default(); held.len()],
+                known: room(train.row(user).len(), "known scores")?,
+                held,
+            });
+        }
+        let cells = users.len() * tiles.row();
+        let mut scores = room(cells, "scores")?;
+        scores.resize(cells, 0.0);
+        for tile in tiles.ranges() {
+            if stop.load(Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            let rows = tiles.score(&vectors, users.len(), &tile, &mut scores);
+            for ((&user, ranked), scores) in users.iter().zip(&mut ranked).zip(rows) {
+                let scores = &scores[..tile.len()];
+                // Without an early exit the loop is vectorised.
+                if scores.iter().fold(false, |any, score| any | score.is_nan())
+                    && let Some(item) = scores.iter().position(|score| score.is_nan())
+                {
+                    return Err(not_a_number(user, (tile.start + item) as u32));
+                }
+                count(scores, &ranked.held, &mut ranked.all);
+                let known = &train.row(user)[ranked.known.len()..];
+                let known = known.iter().map(|&item| item as usize);
+                let known = known.take_while(|&item| item < tile.end);
+                ranked
+                    .known
+                    .extend(known.map(|item| scores[item - tile.start]));
+            }
+        }
+        for (metrics, ranked) in metrics.iter_mut().zip(ranked) {
+            *metrics = ranked.measure(factors.n_items(), k);
         }
         Ok(())
     };
     let mut metrics = room(users.len(), "users")?;
     metrics.resize(users.len(), Metrics::default());
-    split::try_all(users.chunks(rows).zip(metrics.chunks_mut(rows)), block)?;
+    split::try_all(users.chunks(USERS).zip(metrics.chunks_mut(USERS)), block)?;
     Ok(Evaluation { users, metrics })
 }
 
-/// The metrics of one user, of whose scores none is NaN. `held_out` is not empty
-/// and shares nothing with `train`.
-fn measure(scores: &[f32], train: &[u32], held_out: &[u32], k: usize) -> Metrics {
-    let of = |items: &[u32]| -> Vec<f32> { items.iter().map(|&i| scores[i as usize]).collect() };
-    let (known, held) = (of(train), of(held_out));
+/// What has been found out about a user, of whose scores none is NaN.
+struct Ranked {
+    /// Scores of the items held out, of which there is one.
+    held: Vec<f32>,
+    /// How many of all scores are as high as each of those.
+    all: Vec<Count>,
+    /// Scores of items that do not compete, none of which is held out.
+    known: Vec<f32>,
+}
 
-    let h = held_out.len() as f64;
-    let others = (scores.len() - train.len() - held_out.len()) as f64;
-    let discount = |rank: usize| 1.0 / (1.0 + rank as f64).log2();
-    let mut sum = Metrics::default();
-    let mut hits = 0;
-    let mut in_order = 0.0;
-    for &score in &held {
-        let [all, known, held] = [scores, &known, &held].map(|scores| count(scores, score));
-        let rank = all.at_least - known.at_least;
-        sum.reciprocal_rank += 1.0 / rank as f64;
-        if rank <= k {
-            sum.ndcg += discount(rank);
-            hits += 1;
+impl Ranked {
+    fn measure(&self, n_items: usize, k: usize) -> Metrics {
+        let among = |scores: &[f32]| {
+            let mut counts = vec![Count::default(); self.held.len()];
+            count(scores, &self.held, &mut counts);
+            counts
+        };
+        let (known, held) = (among(&self.known), among(&self.held));
+
+        let h = self.held.len() as f64;
+        let others = (n_items - self.known.len() - self.held.len()) as f64;
+        let discount = |rank: usize| 1.0 / (1.0 + rank as f64).log2();
+        let mut sum = Metrics::default();
+        let mut hits = 0;
+        let mut in_order = 0.0;
+        for ((all, known), held) in self.all.iter().zip(&known).zip(&held) {
+            let rank = (all.at_least - known.at_least) as usize;
+            sum.reciprocal_rank += 1.0 / rank as f64;
+            if rank <= k {
+                sum.ndcg += discount(rank);
+                hits += 1;
+            }
+            let higher_or_tied = (rank - held.at_least as usize) as f64;
+            let tied = f64::from(all.equal - known.equal - held.equal);
+            in_order += others - higher_or_tied + 0.5 * tied;
         }
-        let higher_or_tied = (rank - held.at_least) as f64;
-        let tied = (all.equal - known.equal - held.equal) as f64;
-        in_order += others - higher_or_tied + 0.5 * tied;
-    }
-    let ideal: f64 = (1..=k.min(held_out.len())).map(discount).sum();
-    Metrics {
-        reciprocal_rank: sum.reciprocal_rank / h,
-        // The same terms in another order could exceed 1 by rounding.
-        ndcg: (sum.ndcg / ideal).min(1.0),
-        recall: hits as f64 / h,
-        precision: hits as f64 / k as f64,
-        hit: if hits > 0 { 1.0 } else { 0.0 },
-        auc: if others > 0.0 {
-            in_order / (h * others)
-        } else {
-            0.5
-        },
+        let ideal: f64 = (1..=k.min(self.held.len())).map(discount).sum();
+        Metrics {
+            reciprocal_rank: sum.reciprocal_rank / h,
+            // The same terms in another order could exceed 1 by rounding.
+            ndcg: (sum.ndcg / ideal).min(1.0),
+            recall: hits as f64 / h,
+            precision: hits as f64 / k as f64,
+            hit: if hits > 0 { 1.0 } else { 0.0 },
+            auc: if others > 0.0 {
+                in_order / (h * others)
+            } else {
+                0.5
+            },
+        }
     }
 }
 
-/// How many of some scores are at least, and how many exactly, as high as one.
+/// How many scores are at least, and how many exactly, as high as one. 32 bits, as the scores have, so
+/// that a register holds as many: no count is larger, since items are numbered by 32 bits.
+#[derive(Debug, Clone, Copy, Default)]
 struct Count {
-    at_least: usize,
-    equal: usize,
+    at_least: u32,
+    equal: u32,
 }
 
 multiversion! {
-    /// Counts by comparing with every score, in vector instructions. Bisection of the held-out scores
-    /// for each score takes fewer steps, but scalar ones: it is slower unless most items are held out.
-    fn count(scores: &[f32], score: f32) -> Count {
-        // 32 bits, as the scores have, so that a register holds as many. No count is larger, since
-        // items are numbered by 32 bits.
-        let (mut at_least, mut equal) = (0_u32, 0_u32);
-        for &other in scores {
-            at_least += u32::from(other >= score);
-            equal += u32::from(other == score);
-        }
-        Count {
-            at_least: at_least as usize,
-            equal: equal as usize,
+    /// Adds to the counts those of some scores that are as high as each of `held`.
+    ///
+    /// Every score is compared, in vector instructions. Bisection of `held` for each score takes fewer
+    /// steps, but scalar ones: it is slower unless most items are held out.
+    fn count(scores: &[f32], held: &[f32], counts: &mut [Count]) {
+        for (&held, count) in held.iter().zip(counts) {
+            let (mut at_least, mut equal) = (0_u32, 0_u32);
+            for &score in scores {
+                at_least += u32::from(score >= held);
+                equal += u32::from(score == held);
+            }
+            count.at_least += at_least;
+            count.equal += equal;
         }
     }
 }

@@ -26,8 +26,8 @@
 //! # Rationale
 //!
 //! A score is a dot product of factors plus a bias, so the scores of many users
-//! are one matrix product. [`Factors`] is the only place that computes it, in
-//! blocks, through `ndarray`'s `matrixmultiply`, or one by one for few users. Factors of no width with a bias rank every user's
+//! are one matrix product, which is computed in blocks of users and tiles of items, so that no
+//! score is kept longer than it is looked at. Factors of no width with a bias rank every user's
 //! items by that bias: the popularity baseline needs no code of its own.
 //!
 //! # Limits
@@ -38,6 +38,7 @@
 mod csr;
 mod factors;
 mod metrics;
+mod tiles;
 mod topk;
 
 pub use csr::Csr;

@@ -8,10 +8,9 @@
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use ndarray::s;
-
 use super::csr::{Csr, room};
 use super::factors::{Factors, not_a_number};
+use super::tiles::{Tiles, USERS};
 use crate::error::{Error, Result};
 use crate::split;
 
@@ -19,10 +18,6 @@ use crate::split;
 /// negative infinity.
 pub const NO_ITEM: u32 = u32::MAX;
 
-/// Users scored together: enough to repay packing the items for the product.
-const USERS: usize = 256;
-/// Items scored together: a tile of scores is 1 MiB.
-const ITEMS: usize = 1024;
 /// Scores compared together before any is looked at singly.
 const LANES: usize = 32;
 /// Bound on the bytes of candidates in a block of users.
@@ -69,6 +64,7 @@ pub fn top_k(factors: &Factors, seen: Option<&Csr>, k: usize, stop: &AtomicBool)
     }
 
     let search = Search {
+        tiles: Tiles::new(factors, n_users)?,
         factors,
         seen,
         k,
@@ -84,6 +80,7 @@ pub fn top_k(factors: &Factors, seen: Option<&Csr>, k: usize, stop: &AtomicBool)
 
 /// What the search for a block of users reads.
 struct Search<'a, 'f> {
+    tiles: Tiles<'a, 'f>,
     factors: &'a Factors<'f>,
     seen: Option<&'a Csr>,
     k: usize,
@@ -94,23 +91,18 @@ impl Search<'_, '_> {
     /// Fills `ids` and `scores`, k cells a user, for the users from `first` on.
     fn block(&self, first: usize, ids: &mut [u32], scores: &mut [f32]) -> Result<()> {
         let rows = ids.len() / self.k;
-        let n_items = self.factors.n_items();
-        let users = self.factors.users();
-        let users = users.slice(s![first..first + rows, ..]);
+        let users = self.factors.vectors(rows, first..first + rows)?;
         let leaders = (0..rows).map(|_| Leaders::new(self.k));
         let mut leaders: Vec<Leaders> = leaders.collect::<Result<_>>()?;
-        let mut tile = filled(rows, ITEMS.min(n_items), 0.0)?;
-        for start in (0..n_items).step_by(ITEMS) {
+        let mut space = filled(rows, self.tiles.row(), 0.0)?;
+        for tile in self.tiles.ranges() {
             if self.stop.load(Relaxed) {
                 return Err(Error::Interrupted);
             }
-            let end = n_items.min(start + ITEMS);
-            let tile = &mut tile[..rows * (end - start)];
-            self.factors.score(users, start..end, tile)?;
-            let scores = tile.chunks_exact(end - start);
-            for (row, (leaders, scores)) in leaders.iter_mut().zip(scores).enumerate() {
+            let rows = self.tiles.score(&users, rows, &tile, &mut space);
+            for (row, (leaders, scores)) in leaders.iter_mut().zip(rows).enumerate() {
                 let seen = self.seen.map_or(&[][..], |seen| seen.row(first + row));
-                if let Err(item) = leaders.offer(start as u32, scores, seen) {
+                if let Err(item) = leaders.offer(tile.start as u32, &scores[..tile.len()], seen) {
                     return Err(not_a_number(first + row, item));
                 }
             }
