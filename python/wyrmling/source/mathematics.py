@@ -8,6 +8,7 @@ finite argument has an infinite value.
 from __future__ import annotations
 
 import ast
+import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -103,6 +104,18 @@ def _ufuncs() -> dict[Any, str]:
 
 
 UFUNCS = _ufuncs()
+
+
+@functools.cache
+def _own_ufuncs() -> dict[int, np.ufunc]:
+    """What functions of this package are for plain numbers, those of NumPy, by their ids."""
+    import wyrmling
+
+    found = {name: getattr(np, name) for name in UFUNCS_BY_NAME if hasattr(wyrmling, name)}
+    return {id(getattr(wyrmling, name)): function for name, function in found.items()}
+
+
+UFUNCS_BY_NAME = [function.__name__ for function in UFUNCS]
 OF_OPERATOR: dict[Any, str] = {function: name for name, function in OPERATORS.items()}
 OF_COMPARISON: dict[Any, str] = {pair[1]: name for name, pair in COMPARISONS.items()}
 OF_UNARY: dict[Any, str] = {function: name for name, function in UNARY.items()}
@@ -150,6 +163,9 @@ class Mathematics(Walker):
                 self.takes_no_variable |= floats and function not in ROUNDING
                 return self._of_math(function, args, node) if numbers else None
             return None
+        if numbers and not keywords and any(kind_of(arg) in ("int", "bool") for arg in args):
+            # Of integers there are no variables.
+            function = _own_ufuncs().get(id(function), function)
         if isinstance(function, np.ufunc) and numbers and not keywords:
             if all(isinstance(arg, Known) for arg in args):
                 return self.fold(function, [arg.object for arg in args], node)
