@@ -250,10 +250,10 @@ WORKS = {
         call = lambda: _core.top_k(users, items, None, None, 6000)
     """,
     "evaluation": """
-        users, items = np.ones((20, 8), np.float32), np.ones((1_000_000, 8), np.float32)
+        users, items = np.ones((20, 8), np.float32), np.ones((4_000_000, 8), np.float32)
         numbers = np.arange(20, dtype=np.uint32)
-        test = _core.Csr(numbers, numbers, 20, 1_000_000)
-        none = _core.Csr(numbers[:0], numbers[:0], 20, 1_000_000)
+        test = _core.Csr(numbers, numbers, 20, 4_000_000)
+        none = _core.Csr(numbers[:0], numbers[:0], 20, 4_000_000)
         call = lambda: _core.evaluate_ranking(users, items, None, none, test, 5)
     """,
     "selection": """
