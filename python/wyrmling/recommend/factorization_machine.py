@@ -200,6 +200,7 @@ class FactorizationMachine(FactorModel):
             epochs=epochs,
             batch_size=self.batch_size,
             threads=self.num_threads,
+            deterministic=self.deterministic,
             seed=int(task.rng.integers(2**63)),
             callback=self._after_epochs(
                 optimizer, epochs, lambda epoch, record: watch.epoch(epoch, record, arrays)

@@ -90,6 +90,8 @@ class FactorModel(VectorModel):
             ``"step"``, by which it counts once a step, so that larger batches weaken it.
         epochs: how many times every interaction is trained on.
         batch_size: samples a step.
+        deterministic: whether several threads give the same bits each time, more slowly; one thread
+            always does.
         optimizer: ``"sgd"``, or ``"adagrad"``, which shortens the steps of what changes often.
         init_scale: standard deviation of the vectors that training starts from.
         n_negatives: how many items ``negatives`` has, or are drawn at most for ``violator``, or for
@@ -106,6 +108,7 @@ class FactorModel(VectorModel):
     l2_per: Literal["sample", "step"] = "sample"
     epochs: Annotated[int, Bounds(least=1)] = 20
     batch_size: Annotated[int, Bounds(least=1)] = 64
+    deterministic: bool = False
     optimizer: Literal["sgd", "adagrad"] = "sgd"
     init_scale: Annotated[float, Bounds(above=0)] = 0.1
     n_negatives: Annotated[int, Bounds(least=1, most=2**16)] = 10
@@ -161,6 +164,7 @@ class FactorModel(VectorModel):
             epochs=epochs,
             threads=threads,
             seed=seed,
+            deterministic=self.deterministic,
             callback=self._after_epochs(optimizer, epochs, callback),
         )
 

@@ -114,6 +114,7 @@ class SequenceModel(FactorModel):
             batch_size=self.batch_size,
             epochs=epochs,
             threads=self.num_threads,
+            deterministic=self.deterministic,
             seed=int(rng.integers(2**63)),
             callback=self._after_epochs(
                 optimizer, epochs, lambda epoch, record: watch.epoch(epoch, record, arrays)
