@@ -284,6 +284,8 @@ def test_graphs_and_programs_say_what_to_do_instead(way: Callable[[Any], Any]) -
 
 
 def test_every_class_can_be_pickled_or_says_why_not() -> None:
+    places = np.array([1, 0, 1], np.uint32), np.array([2, 1, 0], np.uint32)
+    matrix = _core.CsrMatrix(*places, np.array([1.0, 2.0, 3.0], np.float32), 3, 4)
     examples: dict[str, Any] = {
         "Parameter": wy.Parameter(1.0),
         "Input": wy.Input(1.0),
@@ -296,6 +298,7 @@ def test_every_class_can_be_pickled_or_says_why_not() -> None:
         "Popularity": wy.sampling.Popularity([1, 2]),
         "History": _core.restored_history([1.0], [0.1], 3),
         "Csr": _core.Csr(np.zeros(1, np.uint32), np.zeros(1, np.uint32), 1, 2),
+        "CsrMatrix": matrix,
     }
     builder = _core.IrBuilder("nothing")
     builder.returns([])
@@ -321,6 +324,9 @@ def test_every_class_can_be_pickled_or_says_why_not() -> None:
     assert classes == set(examples) | set(refused) | abstract
     for example in examples.values():
         assert repr(through_pickle(example)) == repr(example)
+    again = through_pickle(matrix)
+    for part in ("shape", "indptr", "indices", "values"):
+        np.testing.assert_array_equal(getattr(again, part), getattr(matrix, part))
     for example in refused.values():
         with pytest.raises(TypeError, match="pickle"):
             pickle.dumps(example)

@@ -25,6 +25,7 @@ use super::program::PyProgram;
 use super::rank::PyCsr;
 use super::registry;
 use super::sampling::{PySampler, SampledUser};
+use super::solvers::PyCsrMatrix;
 use super::sparse::SparseGrad;
 use super::variable::PyVariable;
 use crate::array::{Array, Type};
@@ -220,6 +221,22 @@ impl PyCsr {
         let users = PyArray1::from_iter(py, users);
         let items = PyArray1::from_slice(py, pairs.indices());
         let arguments = (users, items, pairs.n_users(), pairs.n_items());
+        Ok((slf.get_type().into_any(), arguments.into_pyobject(py)?))
+    }
+}
+
+#[pymethods]
+impl PyCsrMatrix {
+    /// The class, the entries, and the numbers of rows and columns.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let py = slf.py();
+        let matrix = &slf.get().0;
+        let ends = matrix.indptr().windows(2).enumerate();
+        let rows = ends.flat_map(|(row, ends)| (ends[0]..ends[1]).map(move |_| row as u32));
+        let rows = PyArray1::from_iter(py, rows);
+        let columns = PyArray1::from_slice(py, matrix.indices());
+        let values = PyArray1::from_slice(py, matrix.values());
+        let arguments = (rows, columns, values, matrix.n_rows(), matrix.n_columns());
         Ok((slf.get_type().into_any(), arguments.into_pyobject(py)?))
     }
 }

@@ -130,6 +130,7 @@ fn count(name: &str, n: &Integer) -> PyResult<u32> {
 /// TypeError for what is no Parameter, ValueError for shapes that do not fit, ``most`` below 1, a margin that
 /// is not finite, or a user who knows every item.
 ///
+/// >>> from wyrmling import Parameter
 /// >>> users, items = Parameter([[1.0], [2.0]]), Parameter([[1.0], [2.0], [0.0]])
 /// >>> drawn = WARP(users, items)
 /// >>> drawn, drawn.rank      # fit(…, sample={"negative": drawn, "rank": drawn.rank})
@@ -196,6 +197,7 @@ impl PyWarp {
 ///
 /// Scores and the other arguments are those of ``WARP``.
 ///
+/// >>> from wyrmling import Parameter
 /// >>> users, items = Parameter([[1.0], [2.0]]), Parameter([[1.0], [2.0], [0.0]])
 /// >>> Dynamic(users, items, of=8)
 /// <Dynamic of 3 items, the hardest of 8>

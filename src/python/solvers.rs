@@ -34,7 +34,7 @@ fn copied<T: Element + Copy>(numbers: &[T]) -> PyResult<Vec<T>> {
 /// >>> matrix.indptr, matrix.indices, matrix.values
 /// (array([0, 1, 2], dtype=uint64), array([1, 2], dtype=uint32), array([2., 4.], dtype=float32))
 #[pyclass(name = "CsrMatrix", module = "wyrmling._core", frozen)]
-pub(super) struct PyCsrMatrix(solvers::CsrMatrix);
+pub(super) struct PyCsrMatrix(pub(super) solvers::CsrMatrix);
 
 #[pymethods]
 impl PyCsrMatrix {

@@ -10,6 +10,7 @@
 use super::system::{ROWS, System};
 use crate::array::filled;
 use crate::error::Result;
+use crate::interrupt;
 use crate::simd::four::{axpy_four, dot_four};
 use crate::simd::product::{Strided, add_product};
 use crate::simd::{self, multiversion};
@@ -36,6 +37,10 @@ impl ConjugateGradient {
     }
 
     /// Improves the rows `x`, from `first` on, by so many steps; writes what is made least for each.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::error::Error::Interrupted`].
     pub(super) fn solve(
         &mut self,
         system: &System<'_>,
@@ -43,7 +48,7 @@ impl ConjugateGradient {
         x: &mut [f32],
         objectives: &mut [f64],
         steps: usize,
-    ) {
+    ) -> Result<()> {
         let stride = system.stride;
         let ConjugateGradient {
             residual,
@@ -65,6 +70,7 @@ impl ConjugateGradient {
         }
 
         for _ in 0..steps {
+            interrupt::check()?;
             common_product(system, first, direction, product);
             for (row, objective) in objectives.iter_mut().enumerate() {
                 let own = row * stride..(row + 1) * stride;
@@ -86,6 +92,7 @@ impl ConjugateGradient {
                 lengths[row] = length;
             }
         }
+        Ok(())
     }
 }
 

@@ -11,6 +11,7 @@
 use super::system::System;
 use crate::array::filled;
 use crate::error::Result;
+use crate::interrupt;
 use crate::simd::four::{UNIT, axpy_four};
 use crate::simd::product::{Strided, add_product};
 use crate::simd::{self, multiversion};
@@ -39,13 +40,17 @@ impl Direct {
 
     /// Writes the solutions of rows from `first` on to `x`, which is 0, and what is made least for each:
     /// NaN where the matrix is not positive definite.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::error::Error::Interrupted`].
     pub(super) fn solve(
         &mut self,
         system: &System<'_>,
         first: usize,
         x: &mut [f32],
         objectives: &mut [f64],
-    ) {
+    ) -> Result<()> {
         let (width, stride) = (system.width, system.stride);
         let rows = x.chunks_exact_mut(stride).zip(objectives);
         for (row, (x, objective)) in rows.enumerate() {
@@ -53,6 +58,7 @@ impl Direct {
             if columns.is_empty() {
                 continue;
             }
+            interrupt::check()?;
             form(self, system, first + row, x);
             *objective = values.iter().map(|&v| 1.0 + f64::from(v)).sum();
             if !factor(&mut self.matrix, width, stride) {
@@ -71,6 +77,7 @@ impl Direct {
                 x[i] = (x[i] - simd::dot(&u(i)[i + 1..width], &x[i + 1..width])) / u(i)[i];
             }
         }
+        Ok(())
     }
 }
 

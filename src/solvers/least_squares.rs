@@ -136,9 +136,11 @@ pub fn least_squares(problem: LeastSquares<'_>) -> Result<Solved> {
         match problem.solver {
             Solver::ConjugateGradient(steps) => {
                 let mut memory = ConjugateGradient::new(count, stride)?;
-                memory.solve(&system, first, &mut x, objectives, steps);
+                memory.solve(&system, first, &mut x, objectives, steps)?;
             }
-            Solver::Cholesky => Direct::new(stride)?.solve(&system, first, &mut x, objectives),
+            Solver::Cholesky => {
+                Direct::new(stride)?.solve(&system, first, &mut x, objectives)?;
+            }
         }
         for (row, (out, x)) in out
             .chunks_exact_mut(width)

@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 use super::csr_matrix::CsrMatrix;
 use crate::array::{filled, vec_for};
 use crate::error::{Error, Result};
-use crate::split;
+use crate::{interrupt, split};
 
 /// Items whose neighbours are found by one thread before another is asked for.
 const ITEMS: usize = 8;
@@ -116,6 +116,7 @@ impl NeighbourSearch<'_> {
         let mut touched: Vec<u32> = Vec::new();
         let mut best: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
         for (item, found) in (first..).zip(found) {
+            interrupt::check()?;
             let (users, values) = self.by_item.row(item);
             for (&user, &value) in users.iter().zip(values) {
                 let (others, weights) = self.by_user.row(user as usize);
