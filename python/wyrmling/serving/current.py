@@ -108,7 +108,9 @@ class CurrentModel:
         before = self._seen
         while not self._ended.is_set():
             asked = self._asked.wait(seconds)
-            self._asked.clear()
+            # Not cleared otherwise: it may have been set since the wait ended.
+            if asked:
+                self._asked.clear()
             if self._ended.is_set():
                 return
             now = self._signature()
