@@ -1,20 +1,21 @@
-//! Products of small matrices, added to a matrix: `out += A·B`, with any strides of A.
+//! Products of matrices that are in a cache: `out = A·B`, or `out += A·B`.
 //!
-//! Four rows by some registers of the result are held in registers while the inner axis is gone
-//! through, without packing anything. For matrices that are in the cache already, such as a block of
-//! vectors times a matrix of a few hundred rows, or `XᵀX` of a block of rows X: a transpose is a matter
-//! of strides. `matrixmultiply` and `faer` pack operands first, which pays for larger ones.
+//! Some rows by some registers of the result are held in registers while the inner axis is gone through
+//! ([`Tile`]). Operands are read as they are laid out, or packed in panels of as many rows or columns as a
+//! tile has ([`pack`]), so that a tile reads memory in sequence.
 //!
-//! An element is summed in the order of the inner axis, whatever part of the result is computed: a row
-//! alone has the bits that it has among others.
+//! An element is summed in the order of the inner axis, whatever part of the result is computed, and
+//! whether something is packed: a row alone has the bits that it has among others.
 //!
-//! Limits: columns are a multiple of [`UNIT`], so that every register is whole.
+//! Limits: sums are in the precision of the elements, one after the other.
 
-use crate::simd::dot::with_register;
 use crate::simd::four::UNIT;
 use crate::simd::multiversion;
 use crate::simd::vector::Vector;
 use crate::simd::{Isa, Real};
+
+/// Rows of a tile, and of a packed panel of A.
+pub(crate) const TALL: usize = 6;
 
 /// A matrix within a slice.
 #[derive(Clone, Copy)]
@@ -27,38 +28,221 @@ pub(crate) struct Strided<'a, T> {
     pub(crate) column: usize,
 }
 
-multiversion! {
-    /// Adds the product of A, of shape (rows, inner), and B, (inner, columns), to `out`, (rows, columns).
-    /// A row of `b` and of `out` is contiguous, and begins `stride` elements after the last.
-    ///
-    /// # Panics
-    /// If a matrix is not within its slice, or columns are not a multiple of [`UNIT`].
-    pub(crate) fn add_product<T: Real>(
-        _machine: M,
-        sizes: [usize; 3],
-        a: Strided<'_, T>,
-        b: &[T],
-        out: &mut [T],
-        stride: usize,
-    ) {
-        let [rows, inner, columns] = sizes;
-        if rows == 0 || inner == 0 || columns == 0 {
-            return;
+/// Adds the product of A, of shape (rows, inner), and B, (inner, columns), to `out`, (rows, columns).
+/// A row of `b` and of `out` is contiguous, and begins `stride` elements after the last.
+///
+/// # Panics
+/// If a matrix is not within its slice, or columns are not a multiple of [`UNIT`].
+pub(crate) fn add_product<T: Real>(
+    sizes: [usize; 3],
+    a: Strided<'_, T>,
+    b: &[T],
+    out: &mut [T],
+    stride: usize,
+) {
+    let [rows, inner, columns] = sizes;
+    if rows == 0 || inner == 0 || columns == 0 {
+        return;
+    }
+    assert!(columns <= stride && columns.is_multiple_of(UNIT));
+    assert!((rows - 1) * a.row + (inner - 1) * a.column < a.of.len());
+    assert!((inner - 1) * stride + columns <= b.len());
+    assert!((rows - 1) * stride + columns <= out.len());
+    let a = Left {
+        at: a.of.as_ptr(),
+        row: a.row,
+        column: a.column,
+        is_packed: false,
+    };
+    let b = Right {
+        at: b.as_ptr(),
+        row: stride,
+        is_packed: false,
+    };
+    // SAFETY: the assertions say that all elements are within the slices.
+    multiply(unsafe { Block::new(sizes, a, b, (out.as_mut_ptr(), stride), true) });
+}
+
+/// Copies vectors, of `inner` elements each, in panels of so many vectors: a panel has the first elements
+/// of its vectors, then the second ones, and so on. The last panel has what is left.
+///
+/// # Safety
+/// `from` is valid for reading the first element of a vector every `vector` elements and an element of each
+/// every `step`, `to` for writing them all.
+pub(crate) unsafe fn pack<T: Real>(
+    [count, inner]: [usize; 2],
+    (from, vector, step): (*const T, usize, usize),
+    mut to: *mut T,
+    panel: usize,
+) {
+    /// Elements of a vector that are on one line of a cache.
+    const NEIGHBOURS: usize = 16;
+    for first in (0..count).step_by(panel) {
+        let width = panel.min(count - first);
+        // SAFETY: all places are in range, by the condition of the function: `first + v < count`, and
+        // `at < inner`; the panel before was full.
+        unsafe {
+            let from = from.add(first * vector);
+            if vector == 1 {
+                for at in 0..inner {
+                    from.add(at * step)
+                        .copy_to_nonoverlapping(to.add(at * width), width);
+                }
+            } else {
+                for start in (0..inner).step_by(NEIGHBOURS) {
+                    for v in 0..width {
+                        for at in start..inner.min(start + NEIGHBOURS) {
+                            *to.add(at * width + v) = *from.add(v * vector + at * step);
+                        }
+                    }
+                }
+            }
+            to = to.add(width * inner);
         }
-        assert!(columns <= stride && columns.is_multiple_of(UNIT));
-        assert!((rows - 1) * a.row + (inner - 1) * a.column < a.of.len());
-        assert!((inner - 1) * stride + columns <= b.len());
-        assert!((rows - 1) * stride + columns <= out.len());
-        let tile = Tile {
-            a: a.of.as_ptr(),
-            row: a.row,
-            column: a.column,
-            b: b.as_ptr(),
-            out: out.as_mut_ptr(),
-            stride,
-            inner,
+    }
+}
+
+/// The left operand of a block.
+#[derive(Clone, Copy)]
+pub(crate) struct Left<T> {
+    pub(crate) at: *const T,
+    /// From a row to the next, and from a column, if it is not packed.
+    pub(crate) row: usize,
+    pub(crate) column: usize,
+    /// In panels of as many rows as a tile has.
+    pub(crate) is_packed: bool,
+}
+
+/// The right operand of a block: columns are side by side.
+#[derive(Clone, Copy)]
+pub(crate) struct Right<T> {
+    pub(crate) at: *const T,
+    /// From a row to the next, if it is not packed.
+    pub(crate) row: usize,
+    /// In panels of [`panel`] columns.
+    pub(crate) is_packed: bool,
+}
+
+/// A product of blocks, whose elements may be read, and those of the result written.
+#[derive(Clone, Copy)]
+pub(crate) struct Block<T> {
+    /// Rows, inner length and columns.
+    sizes: [usize; 3],
+    a: Left<T>,
+    b: Right<T>,
+    out: *mut T,
+    /// From a row of the result to the next.
+    row: usize,
+    /// Whether the product is added to what stands there.
+    adds: bool,
+}
+
+impl<T> Block<T> {
+    /// A product of blocks that is written to the result, or added to it; a row of the result begins so
+    /// many elements after the last.
+    ///
+    /// # Safety
+    ///
+    /// Until the last use of the block, all rows and columns of the three matrices are valid for reading,
+    /// and those of the result for writing; nothing else writes to them.
+    pub(crate) unsafe fn new(
+        sizes: [usize; 3],
+        a: Left<T>,
+        b: Right<T>,
+        (out, row): (*mut T, usize),
+        adds: bool,
+    ) -> Self {
+        Block {
+            sizes,
+            a,
+            b,
+            out,
+            row,
+            adds,
+        }
+    }
+}
+
+/// Registers side by side in a tile, by instruction set: with [`TALL`] rows and a row of B they are as
+/// many as there are.
+const WIDE: [usize; 3] = [2, 2, 4];
+
+/// Columns of a tile, and of a packed panel of B.
+pub(crate) fn panel<T: Real>() -> usize {
+    match Isa::active() {
+        Isa::Scalar => WIDE[0] * T::Scalar::LANES,
+        Isa::Avx2 => WIDE[1] * T::Avx2::LANES,
+        Isa::Avx512 => WIDE[2] * T::Avx512::LANES,
+    }
+}
+
+multiversion! {
+    /// Computes a block.
+    pub(crate) fn multiply<T: Real>(_machine: M, block: Block<T>) {
+        // SAFETY: a value of `M` was passed, which is made only where the CPU was found to have its
+        // instruction set; whoever made the block promised the rest.
+        unsafe {
+            match M::ISA {
+                Isa::Scalar => panels::<T::Scalar, T, { WIDE[0] }>(block),
+                Isa::Avx2 => panels::<T::Avx2, T, { WIDE[1] }>(block),
+                Isa::Avx512 => panels::<T::Avx512, T, { WIDE[2] }>(block),
+            }
+        }
+    }
+}
+
+/// Multiplies by panels of C registers; the last may have fewer, and the last of these be filled in part.
+///
+/// # Safety
+///
+/// The instruction set of `V` is available.
+#[inline(always)]
+unsafe fn panels<V: Vector<T>, T: Real, const C: usize>(block: Block<T>) {
+    let [rows, inner, columns] = block.sizes;
+    let mut tile = Tile {
+        a: block.a.at,
+        row: block.a.row,
+        column: block.a.column,
+        b: block.b.at,
+        b_row: block.b.row,
+        out: block.out,
+        out_row: block.row,
+        inner,
+        adds: block.adds,
+        last: V::LANES,
+    };
+    let mut left = columns;
+    while left > 0 {
+        let width = left.min(C * V::LANES);
+        let registers = width.div_ceil(V::LANES);
+        tile.last = width - (registers - 1) * V::LANES;
+        let is_whole = tile.last == V::LANES;
+        if block.b.is_packed {
+            tile.b_row = width;
+        }
+        let packed = block.a.is_packed;
+        // SAFETY: by the conditions of this function.
+        unsafe {
+            match (registers, is_whole) {
+                (1, true) => tile.strip::<V, 1, true>(rows, packed),
+                (1, false) => tile.strip::<V, 1, false>(rows, packed),
+                (2, true) if C >= 2 => tile.strip::<V, 2, true>(rows, packed),
+                (2, false) if C >= 2 => tile.strip::<V, 2, false>(rows, packed),
+                (3, true) if C >= 3 => tile.strip::<V, 3, true>(rows, packed),
+                (3, false) if C >= 3 => tile.strip::<V, 3, false>(rows, packed),
+                (4, true) if C >= 4 => tile.strip::<V, 4, true>(rows, packed),
+                (_, _) if C >= 4 => tile.strip::<V, 4, false>(rows, packed),
+                (_, _) => {}
+            }
+        }
+        let next = if block.b.is_packed {
+            width * inner
+        } else {
+            width
         };
-        with_register!(M, T, strips(rows, columns, tile));
+        tile.b = tile.b.wrapping_add(next);
+        tile.out = tile.out.wrapping_add(width);
+        left -= width;
     }
 }
 
@@ -69,78 +253,70 @@ struct Tile<T> {
     row: usize,
     column: usize,
     b: *const T,
+    b_row: usize,
     out: *mut T,
-    stride: usize,
+    out_row: usize,
     inner: usize,
-}
-
-/// Adds the product to so many rows and columns.
-///
-/// # Safety
-///
-/// The instruction set of `V` is available; columns are a multiple of [`UNIT`], and all rows and columns
-/// of the three matrices are valid for reading, those of `out` for writing.
-#[inline(always)]
-unsafe fn strips<V: Vector<T>, T: Real>(rows: usize, columns: usize, mut tile: Tile<T>) {
-    // SAFETY: by the conditions of this function. A register has 4, 8 or 16 elements, so that two or
-    // four of them are a multiple of 16, as is one of 16.
-    unsafe {
-        if V::LANES == UNIT {
-            let wide = columns / (4 * UNIT);
-            for _ in 0..wide {
-                tile.strip::<V, 4>(rows);
-                tile = tile.columns_on(4 * UNIT);
-            }
-            for _ in 0..columns / UNIT - 4 * wide {
-                tile.strip::<V, 1>(rows);
-                tile = tile.columns_on(UNIT);
-            }
-        } else {
-            for _ in 0..columns / (2 * V::LANES) {
-                tile.strip::<V, 2>(rows);
-                tile = tile.columns_on(2 * V::LANES);
-            }
-        }
-    }
+    adds: bool,
+    /// Columns of the last register.
+    last: usize,
 }
 
 impl<T: Real> Tile<T> {
-    /// What is so many columns on.
-    #[inline(always)]
-    fn columns_on(mut self, columns: usize) -> Self {
-        self.b = self.b.wrapping_add(columns);
-        self.out = self.out.wrapping_add(columns);
-        self
-    }
-
-    /// What is so many rows on.
-    #[inline(always)]
-    fn rows_on(mut self, rows: usize) -> Self {
-        self.a = self.a.wrapping_add(rows * self.row);
-        self.out = self.out.wrapping_add(rows * self.stride);
-        self
-    }
-
-    /// Adds the product to so many rows and C registers.
+    /// Computes so many rows of C registers.
     ///
     /// # Safety
     ///
-    /// As for [`add`](Self::add).
+    /// As for [`compute`](Self::compute).
     #[inline(always)]
-    unsafe fn strip<V: Vector<T>, const C: usize>(mut self, rows: usize) {
-        for _ in 0..rows / 4 {
-            // SAFETY: by the conditions of this function.
-            unsafe { self.add::<V, 4, C>() };
-            self = self.rows_on(4);
-        }
-        for _ in 0..rows % 4 {
-            // SAFETY: by the conditions of this function.
-            unsafe { self.add::<V, 1, C>() };
-            self = self.rows_on(1);
+    unsafe fn strip<V: Vector<T>, const C: usize, const WHOLE: bool>(
+        mut self,
+        rows: usize,
+        packed: bool,
+    ) {
+        // SAFETY: by the conditions of this function.
+        unsafe {
+            for _ in 0..rows / TALL {
+                self.rows::<V, TALL, C, WHOLE>(packed, TALL);
+            }
+            let rest = rows % TALL;
+            if rest >= 4 {
+                self.rows::<V, 4, C, WHOLE>(packed, rest);
+            }
+            if rest % 4 >= 2 {
+                self.rows::<V, 2, C, WHOLE>(packed, rest);
+            }
+            if rest % 2 == 1 {
+                self.rows::<V, 1, C, WHOLE>(packed, rest);
+            }
         }
     }
 
-    /// Adds the product to R rows and C registers.
+    /// Computes R rows, and goes on to those after them. A packed panel has so many rows.
+    ///
+    /// # Safety
+    ///
+    /// As for [`compute`](Self::compute).
+    #[inline(always)]
+    unsafe fn rows<V: Vector<T>, const R: usize, const C: usize, const WHOLE: bool>(
+        &mut self,
+        packed: bool,
+        panel: usize,
+    ) {
+        if packed {
+            (self.row, self.column) = (1, panel);
+        }
+        // SAFETY: by the conditions of this function.
+        unsafe { self.compute::<V, R, C, WHOLE>() };
+        let next = match packed && R == panel {
+            true => R * self.inner,
+            false => R * self.row,
+        };
+        self.a = self.a.wrapping_add(next);
+        self.out = self.out.wrapping_add(R * self.out_row);
+    }
+
+    /// Computes R rows and C registers, the last of which is not whole unless `WHOLE`.
     ///
     /// # Safety
     ///
@@ -151,14 +327,30 @@ impl<T: Real> Tile<T> {
         reason = "loops of constant length are unrolled, those over iterators not always inlined"
     )]
     #[inline(always)]
-    unsafe fn add<V: Vector<T>, const R: usize, const C: usize>(self) {
+    unsafe fn compute<V: Vector<T>, const R: usize, const C: usize, const WHOLE: bool>(&self) {
+        let load = |from: *const T, c: usize| {
+            // SAFETY: by the conditions of this function.
+            unsafe {
+                match WHOLE || c + 1 < C {
+                    true => V::load(from.add(c * V::LANES)),
+                    false => V::load_first(from.add(c * V::LANES), self.last),
+                }
+            }
+        };
         // SAFETY: by the conditions of this function.
         unsafe {
             let mut sums = [[V::splat(T::zero()); C]; R];
+            if self.adds {
+                for r in 0..R {
+                    for c in 0..C {
+                        sums[r][c] = load(self.out.add(r * self.out_row), c);
+                    }
+                }
+            }
             for k in 0..self.inner {
                 let mut b = [V::splat(T::zero()); C];
                 for c in 0..C {
-                    b[c] = V::load(self.b.add(k * self.stride + c * V::LANES));
+                    b[c] = load(self.b.add(k * self.b_row), c);
                 }
                 for r in 0..R {
                     let a = V::splat(self.a.add(r * self.row + k * self.column).read());
@@ -169,14 +361,16 @@ impl<T: Real> Tile<T> {
             }
             for r in 0..R {
                 for c in 0..C {
-                    let at = self.out.add(r * self.stride + c * V::LANES);
-                    V::load(at).add(sums[r][c]).store(at);
+                    let to = self.out.add(r * self.out_row + c * V::LANES);
+                    match WHOLE || c + 1 < C {
+                        true => sums[r][c].store(to),
+                        false => sums[r][c].store_first(to, self.last),
+                    }
                 }
             }
         }
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::{Strided, add_product};

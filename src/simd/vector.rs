@@ -33,6 +33,8 @@ pub unsafe trait Vector<T>: Copy {
     unsafe fn load_first(from: *const T, count: usize) -> Self;
     /// Writes `LANES` elements. `to` must be valid for writing them.
     unsafe fn store(self, to: *mut T);
+    /// Writes the first `count < LANES` elements. `to` must be valid for writing `count` elements.
+    unsafe fn store_first(self, to: *mut T, count: usize);
     /// `self + b`, lane by lane.
     unsafe fn add(self, b: Self) -> Self;
     /// `self * b`, lane by lane.
@@ -77,6 +79,8 @@ unsafe impl<M: Machine, T: Float> Vector<T> for One<M, T> {
         // SAFETY: one element is valid there, by the condition of the function.
         unsafe { to.write(self.0) }
     }
+    #[inline(always)]
+    unsafe fn store_first(self, _: *mut T, _: usize) {}
     #[inline(always)]
     unsafe fn add(self, b: Self) -> Self {
         One(self.0 + b.0, PhantomData)
@@ -153,6 +157,14 @@ macro_rules! portable {
                 // SAFETY: 4 elements are valid there, by the condition of the
                 // function; an array has no stricter alignment than its elements.
                 unsafe { to.cast::<Self>().write(self) }
+            }
+            #[inline(always)]
+            unsafe fn store_first(self, to: *mut $type, count: usize) {
+                for (i, lane) in self.into_iter().enumerate().take(count) {
+                    // SAFETY: only elements before `count` are written, which are valid, by the
+                    // condition of the function.
+                    unsafe { to.add(i).write(lane) }
+                }
             }
             #[inline(always)]
             unsafe fn add(self, b: Self) -> Self {
@@ -289,7 +301,7 @@ mod x86 {
         (
             $features:literal, $type:ident, $register:ident, $lanes:literal, $first:ident,
             $splat:ident, $load:ident, $load_first:expr,
-            $store:ident, $add:ident, $mul:ident, $div:ident, $min:ident, $max:ident,
+            $store:ident, $store_first:expr, $add:ident, $mul:ident, $div:ident, $min:ident, $max:ident,
             $sqrt:ident, $mul_add:ident, $sum:ident
         ) => {
             // SAFETY: the features enabled are those of the instruction set;
@@ -321,6 +333,13 @@ mod x86 {
                     // SAFETY: `LANES` elements are valid there, by the condition of the function; the
                     // instruction does not ask for alignment.
                     unsafe { $store(to, self) }
+                }
+                #[target_feature(enable = $features)]
+                #[inline]
+                unsafe fn store_first(self, to: *mut $type, count: usize) {
+                    // SAFETY: the mask covers `count` elements, for which the condition of the
+                    // function holds; lanes outside a mask touch no memory.
+                    unsafe { $store_first(to, $first(count), self) }
                 }
                 #[target_feature(enable = $features)]
                 #[inline]
@@ -376,6 +395,7 @@ mod x86 {
         _mm256_loadu_ps,
         _mm256_maskload_ps,
         _mm256_storeu_ps,
+        _mm256_maskstore_ps,
         _mm256_add_ps,
         _mm256_mul_ps,
         _mm256_div_ps,
@@ -395,6 +415,7 @@ mod x86 {
         _mm256_loadu_pd,
         _mm256_maskload_pd,
         _mm256_storeu_pd,
+        _mm256_maskstore_pd,
         _mm256_add_pd,
         _mm256_mul_pd,
         _mm256_div_pd,
@@ -414,6 +435,7 @@ mod x86 {
         _mm512_loadu_ps,
         |from, mask| _mm512_maskz_loadu_ps(mask, from),
         _mm512_storeu_ps,
+        |to, mask, x| _mm512_mask_storeu_ps(to, mask, x),
         _mm512_add_ps,
         _mm512_mul_ps,
         _mm512_div_ps,
@@ -433,6 +455,7 @@ mod x86 {
         _mm512_loadu_pd,
         |from, mask| _mm512_maskz_loadu_pd(mask, from),
         _mm512_storeu_pd,
+        |to, mask, x| _mm512_mask_storeu_pd(to, mask, x),
         _mm512_add_pd,
         _mm512_mul_pd,
         _mm512_div_pd,

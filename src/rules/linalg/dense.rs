@@ -1,5 +1,4 @@
-//! Single dense matrices: their element types, their views and transposes, and what the crate `faer`
-//! needs before it is called.
+//! Single dense matrices: their transposes, and what the crate `faer` needs before it is called.
 //!
 //! Memory is asked for beforehand, and a lack of it is an [`Error::Memory`]: `faer` would abort. Long
 //! calls own what they work on, so that Ctrl-C can leave them behind.
@@ -9,16 +8,11 @@ use std::cell::Cell;
 use faer::dyn_stack::{MemBuffer, StackReq};
 use faer::{Accum, MatMut, MatRef, Par};
 
-use crate::array::{Real, Typed, filled};
+use crate::array::{Real, filled};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::process::Mutex;
 use crate::reserve;
-
-/// An element type of matrices that can be decomposed.
-pub(super) trait Field: Real + Typed + faer::traits::RealField {}
-impl Field for f32 {}
-impl Field for f64 {}
 
 /// What a multiplication inside `faer` may ask for: room for packed operands, of twice the size of
 /// the largest cache, once in each thread.
@@ -102,19 +96,11 @@ pub(super) fn converted<T: Real, U: Real>(x: &[T]) -> Result<Vec<U>> {
 }
 
 /// The largest absolute value; NaN if there is one.
-pub(super) fn largest<T: Field>(x: &[T]) -> T {
+pub(super) fn largest<T: Real>(x: &[T]) -> T {
     let larger = |m: T, x: &T| match Real::to(*x).is_nan() {
         true => *x,
         false if num_traits::Float::abs(*x) > m => num_traits::Float::abs(*x),
         false => m,
     };
     x.iter().fold(T::default(), larger)
-}
-
-/// A matrix in C order, or one whose transpose is.
-pub(super) fn matrix<T>(x: &[T], rows: usize, columns: usize, transpose: bool) -> MatRef<'_, T> {
-    match transpose {
-        true => MatRef::from_column_major_slice(x, rows, columns),
-        false => MatRef::from_row_major_slice(x, rows, columns),
-    }
 }

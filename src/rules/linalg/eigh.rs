@@ -5,13 +5,13 @@
 //! where eigenvalues coincide. As NumPy's function it reads the lower triangle, which has the gradient
 //! (see [`super::Cholesky`]).
 
-use crate::array::{Type, View, ViewMut, filled, with_real};
+use crate::array::{Real, Type, View, ViewMut, filled, with_real};
 use crate::error::Result;
 
 use super::aligned::{self, aligned};
 use super::batch::{each, instead, sides, square};
 use super::cholesky::lower_triangle;
-use super::dense::{Field, transpose};
+use super::dense::transpose;
 use super::determinant::not_finite;
 use super::factor;
 use super::gemm::product;
@@ -90,7 +90,7 @@ impl Operator for Eigh {
 pub struct EighAligned;
 
 /// Eigenvectors of one matrix aligned, in place.
-fn align<T: Field>(t: &[T], n: usize, packed: &mut [T]) -> Result<()> {
+fn align<T: Real>(t: &[T], n: usize, packed: &mut [T]) -> Result<()> {
     let runs = runs(&packed[n * n..]);
     if runs.len() == n {
         return Ok(());

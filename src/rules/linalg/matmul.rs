@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::simd::{self, multiversion};
 use crate::split;
 
-use super::gemm::{self, Field, UNIT};
+use super::gemm::{self, UNIT};
 use super::outer::{BLOCK, FEW};
 use crate::rules::{Argument, Case, Entry, Ex, Form, Key, OpRef, Operator, arity, same_dtype};
 
@@ -59,7 +59,7 @@ impl MatMul {
 
 /// One product of contiguous matrices, by some threads if it is large.
 #[inline(never)]
-fn product<T: Field>(
+fn product<T: Real>(
     op: MatMul,
     s: Sizes,
     a: &[T],

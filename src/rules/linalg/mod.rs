@@ -9,10 +9,6 @@ mod batch;
 mod dense;
 #[cfg(feature = "linalg")]
 mod factor;
-#[cfg(feature = "linalg")]
-mod gemm;
-#[cfg(not(feature = "linalg"))]
-#[path = "gemm_plain.rs"]
 mod gemm;
 #[cfg(feature = "linalg")]
 mod inverse;

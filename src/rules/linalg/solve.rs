@@ -8,7 +8,7 @@ use crate::array::{Real, Type, View, ViewMut, element_count, show_shape, with_re
 use crate::error::{Error, Result};
 
 use super::batch::{each, instead, joint, sides, square};
-use super::dense::{Field, largest};
+use super::dense::largest;
 use super::lu::Lu;
 use crate::rules::{
     Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, rows_and_columns, same_dtype,
@@ -102,7 +102,7 @@ pub struct Inverse {
 
 impl Inverse {
     /// Writes the inverse of one matrix.
-    fn invert<T: Field>(&self, x: &[T], n: usize, out: &mut [T]) -> Result<()> {
+    fn invert<T: Real>(&self, x: &[T], n: usize, out: &mut [T]) -> Result<()> {
         let lu = Lu::new(x, n, false)?;
         if !lu.singular() {
             lu.inverse(out)?;

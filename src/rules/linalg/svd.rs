@@ -4,12 +4,12 @@
 //! 2016, "Differentiating the singular value decomposition"; [`super::spectral`] says what holds
 //! where singular values coincide, or are zero.
 
-use crate::array::{Type, View, ViewMut, filled, with_real};
+use crate::array::{Real, Type, View, ViewMut, filled, with_real};
 use crate::error::Result;
 
 use super::aligned::{self, aligned};
 use super::batch::{SHAPES, each, instead, sides};
-use super::dense::{Field, transpose};
+use super::dense::transpose;
 use super::determinant::not_finite;
 use super::factor;
 use super::gemm::product;
@@ -121,7 +121,7 @@ impl Operator for Svd {
 pub struct SvdAligned;
 
 /// Vectors, as rows of `length` elements, that complete some to a basis.
-fn complement<T: Field>(vectors: &[T], count: usize, length: usize) -> Result<Vec<T>> {
+fn complement<T: Real>(vectors: &[T], count: usize, length: usize) -> Result<Vec<T>> {
     // The projection on their space has the eigenvalues 0 and 1.
     let mut projection = filled(length * length, T::default())?;
     let sides = [length, count, length];
@@ -133,7 +133,7 @@ fn complement<T: Field>(vectors: &[T], count: usize, length: usize) -> Result<Ve
 }
 
 /// Turns the vectors of a run of equal values.
-fn turn<T: Field>(t: &[T], u: &mut [T], v: &mut [T], k: usize, [m, n]: [usize; 2]) -> Result<()> {
+fn turn<T: Real>(t: &[T], u: &mut [T], v: &mut [T], k: usize, [m, n]: [usize; 2]) -> Result<()> {
     let mut half = filled(k * n, T::default())?;
     let mut seen = filled(k * k, T::default())?;
     product([k, m, n], (u, false), (t, false), &mut half)?;
@@ -155,7 +155,7 @@ fn turn<T: Field>(t: &[T], u: &mut [T], v: &mut [T], k: usize, [m, n]: [usize; 2
 }
 
 /// Singular vectors of one matrix aligned, in place.
-fn align<T: Field>(t: &[T], [m, n]: [usize; 2], packed: &mut [T]) -> Result<()> {
+fn align<T: Real>(t: &[T], [m, n]: [usize; 2], packed: &mut [T]) -> Result<()> {
     let k = m.min(n);
     let (values, vectors) = packed.split_at_mut(k);
     let rank = k - zeros(values);
