@@ -60,7 +60,7 @@ pub(crate) fn add_product<T: Real>(
         is_packed: false,
     };
     // SAFETY: the assertions say that all elements are within the slices.
-    multiply(unsafe { Block::new(sizes, a, b, (out.as_mut_ptr(), stride), true) });
+    multiply(unsafe { BlockProduct::new(sizes, a, b, (out.as_mut_ptr(), stride), true) });
 }
 
 /// Copies vectors, of `inner` elements each, in panels of so many vectors: a panel has the first elements
@@ -125,7 +125,7 @@ pub(crate) struct Right<T> {
 
 /// A product of blocks, whose elements may be read, and those of the result written.
 #[derive(Clone, Copy)]
-pub(crate) struct Block<T> {
+pub(crate) struct BlockProduct<T> {
     /// Rows, inner length and columns.
     sizes: [usize; 3],
     a: Left<T>,
@@ -137,7 +137,7 @@ pub(crate) struct Block<T> {
     adds: bool,
 }
 
-impl<T> Block<T> {
+impl<T> BlockProduct<T> {
     /// A product of blocks that is written to the result, or added to it; a row of the result begins so
     /// many elements after the last.
     ///
@@ -152,7 +152,7 @@ impl<T> Block<T> {
         (out, row): (*mut T, usize),
         adds: bool,
     ) -> Self {
-        Block {
+        BlockProduct {
             sizes,
             a,
             b,
@@ -178,7 +178,7 @@ pub(crate) fn panel<T: Real>() -> usize {
 
 multiversion! {
     /// Computes a block.
-    pub(crate) fn multiply<T: Real>(_machine: M, block: Block<T>) {
+    pub(crate) fn multiply<T: Real>(_machine: M, block: BlockProduct<T>) {
         // SAFETY: a value of `M` was passed, which is made only where the CPU was found to have its
         // instruction set; whoever made the block promised the rest.
         unsafe {
@@ -197,7 +197,7 @@ multiversion! {
 ///
 /// The instruction set of `V` is available.
 #[inline(always)]
-unsafe fn panels<V: Vector<T>, T: Real, const C: usize>(block: Block<T>) {
+unsafe fn panels<V: Vector<T>, T: Real, const C: usize>(block: BlockProduct<T>) {
     let [rows, inner, columns] = block.sizes;
     let mut tile = Tile {
         a: block.a.at,

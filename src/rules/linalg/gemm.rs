@@ -17,7 +17,7 @@ use ndarray::{ArrayView2, ArrayViewMut2, Axis, ShapeBuilder, s};
 use crate::array::{Real, filled};
 use crate::error::Result;
 use crate::interrupt::Poller;
-use crate::simd::product::{self, Block, Left, Right, TALL, pack};
+use crate::simd::product::{self, BlockProduct, Left, Right, TALL, pack};
 use crate::simd::{self, multiversion};
 use crate::split;
 
@@ -129,7 +129,9 @@ fn small<T: Real>(
         right.at = to;
     }
     // SAFETY: the lengths were compared, and what was packed has all elements of `b`.
-    product::multiply(unsafe { Block::new([m, k, n], left, right, (out.as_mut_ptr(), n), false) });
+    product::multiply(unsafe {
+        BlockProduct::new([m, k, n], left, right, (out.as_mut_ptr(), n), false)
+    });
 }
 
 multiversion! {
@@ -147,11 +149,11 @@ multiversion! {
 /// Memory of a cache line, so that packed panels begin with one.
 #[repr(C, align(64))]
 #[derive(Clone, Copy)]
-struct Line([u8; 64]);
+struct CacheLine([u8; 64]);
 
 thread_local! {
     /// What operands are packed into: a thread keeps it.
-    static PACKED: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
+    static PACKED: Cell<Vec<CacheLine>> = const { Cell::new(Vec::new()) };
 }
 
 /// Writes the product of A and B to `out`, whose rows are contiguous.
@@ -198,7 +200,7 @@ fn blocked<T: Real>(
         _ => PACKED.take(),
     };
     if packed.len() < lines {
-        packed = filled(lines, Line([0; 64]))?;
+        packed = filled(lines, CacheLine([0; 64]))?;
     }
     let packed_b: *mut T = packed.as_mut_ptr().cast();
     let packed_a = packed_b.wrapping_byte_add(bytes(right).next_multiple_of(64));
@@ -241,7 +243,7 @@ fn blocked<T: Real>(
             // the blocks are within the matrices, or were packed just now.
             let block = unsafe {
                 let out = out.as_mut_ptr().add(i * row + j);
-                Block::new(sizes, left, right, (out, row), l > 0)
+                BlockProduct::new(sizes, left, right, (out, row), l > 0)
             };
             product::multiply(block);
             if m > ROWS || n > COLUMNS || k > step {
