@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wyrmling.data import Interactions
-from wyrmling.datasets import GENRES, make_interactions, read_interactions
+from wyrmling.datasets import make_interactions, read_interactions
+from wyrmling.datasets.generated import GENRES
 
 IDS = st.lists(st.tuples(st.integers(0, 5), st.text(max_size=2)), max_size=30)
 
@@ -336,7 +337,45 @@ def test_made_up_data_follows_its_seed_and_settings() -> None:
         {"per_user": 0},
         {"skew": -1.0},
         {"noise": 1.1},
+        {"repeats": -0.1},
+        {"repeats": 1.0},
+        {"repeats": float("nan")},
         {"seed": -1},
     ):
         with pytest.raises(ValueError, match="expected at least"):
             make_interactions(**bad)
+
+
+def test_made_up_data_is_that_of_before() -> None:
+    """Examples and measurements elsewhere rest on what equal seeds make."""
+    data = make_interactions(4, 16, 3, seed=5)
+    assert [" ".join(map(str, pair)) for pair in pairs(data)] == [
+        "user-1 soul-1",
+        "user-1 jazz-1",
+        "user-1 opera-1",
+        "user-2 blues-1",
+        "user-3 punk-2",
+        "user-4 opera-2",
+        "user-4 opera-1",
+        "user-4 jazz-1",
+        "user-4 blues-1",
+    ]
+
+
+@pytest.mark.parametrize("repeats", [0.1, 0.5, 0.8])
+def test_made_up_purchases_repeat(repeats: float) -> None:
+    once = make_interactions(400, 80, 10, seed=2)
+    again = make_interactions(400, 80, 10, repeats=repeats, seed=2)
+    assert set(pairs(again)) == set(pairs(once))
+    times = np.array([*Counter(pairs(again)).values()])
+    share = 1 - len(times) / len(again)
+    assert abs(share - repeats) < 0.03
+    # A geometric distribution: of those that were bought again, as many are bought once more.
+    more = (times > 2).sum() / (times > 1).sum()
+    assert abs(more - repeats) < 0.06
+    # Users stay in order, and what repeats does not stand together.
+    assert (np.diff(again.users.astype(int)) >= 0).all()
+    adjacent = (np.diff(again.items.astype(int)) == 0).mean()
+    assert adjacent < repeats / 2
+    equal = make_interactions(400, 80, 10, repeats=repeats, seed=2)
+    assert pairs(equal) == pairs(again)

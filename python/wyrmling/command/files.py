@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from ..data import Interactions
-from ..datasets import read_described
+from ..datasets.reading import read_described
 from . import types
 from .text import count
 

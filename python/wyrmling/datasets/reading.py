@@ -1,20 +1,17 @@
-"""Interactions: reading them, and making them up."""
+"""Interactions read from files of lines: what separates columns, and which are which, is found out.
+
+The native module reads; this file says what it is asked for, and puts the columns together.
+"""
 
 from __future__ import annotations
 
 import os
 from typing import Literal
 
-import numpy as np
+from .. import _core
+from ..data import Ids, Interactions
 
-from . import _core
-from .data import Ids, Interactions
-from .data.splits import generator
-
-__all__ = ["Interactions", "make_interactions", "read_interactions"]
-
-GENRES = ("jazz", "folk", "soul", "punk", "house", "blues", "opera", "metal")
-
+__all__ = ["read_described", "read_interactions"]
 
 Delimiter = Literal[",", ";", "|", "\t", "::"]
 Column = str | int
@@ -93,69 +90,3 @@ def read_described(
     users, items, user_ids, item_ids, found_ratings = columns
     ids = Ids(user_ids), Ids(item_ids)
     return Interactions(users, items, *ids, found_ratings), ", ".join(words)
-
-
-def make_interactions(
-    n_users: int = 2000,
-    n_items: int = 800,
-    per_user: int = 40,
-    *,
-    skew: float = 0.8,
-    noise: float = 0.1,
-    seed: int = 0,
-) -> Interactions:
-    """Makes up who listened to what, with a structure that a model can find.
-
-    Every item belongs to one genre and has a popularity, 1/n**skew for the n-th of
-    its genre. Every user has a taste, a share for each genre that adds up to 1:
-    drawn from a Dirichlet distribution with concentration 0.2, so that one or two
-    genres prevail, then blended with ``noise`` of all genres alike. How many items
-    a user chooses is log-normal around ``per_user``, and which is drawn without
-    repetition with probabilities ``taste[genre] * popularity``, the popularities of
-    a genre adding up to 1.
-
-    The best a model can do is to learn the tastes: to recommend a user the most
-    popular items of the genres that prevail. Items are called after genre and
-    popularity: ``jazz-1`` is the most popular jazz.
-
-    Args:
-        n_users: number of users.
-        n_items: number of items, at least 8, one for each genre.
-        per_user: median number of items a user chooses.
-        skew: how unequal popularities are; 0 makes them equal.
-        noise: how much of a taste is for all genres alike, from 0 to 1.
-        seed: of all random choices; equal seeds make equal data.
-
-    Raises:
-        ValueError: an argument outside its range.
-    """
-    if n_users < 1 or n_items < len(GENRES) or per_user < 1:
-        raise ValueError(
-            f"n_users, n_items and per_user are {n_users}, {n_items} and {per_user}, "
-            f"expected at least 1, {len(GENRES)} and 1"
-        )
-    if not (skew >= 0 and 0 <= noise <= 1):
-        raise ValueError(f"skew and noise are {skew} and {noise}, expected at least 0, and 0 to 1")
-    rng = generator(seed)
-    genre = np.arange(n_items) % len(GENRES)
-    place = np.arange(n_items) // len(GENRES) + 1
-    popularity = place**-skew
-    popularity /= np.bincount(genre, popularity)[genre]
-    tastes = rng.dirichlet(np.full(len(GENRES), 0.2), n_users)
-    tastes = (1 - noise) * tastes + noise / len(GENRES)
-    wishes = rng.lognormal(np.log(per_user), 0.5, n_users)
-    counts = np.clip(wishes, 1, n_items // 2).astype(np.int64)
-
-    chosen = []
-    for taste, count in zip(tastes, counts, strict=True):
-        # The items with the largest log-weight plus Gumbel noise are a draw without repetition
-        # (the Gumbel-top-k trick). A taste may be so small that it is 0.
-        with np.errstate(divide="ignore"):
-            keys = np.log(taste[genre] * popularity) + rng.gumbel(size=n_items)
-        chosen.append(np.argpartition(-keys, count - 1)[:count])
-    return Interactions(
-        users=np.repeat(np.arange(n_users, dtype=np.uint32), counts),
-        items=np.concatenate(chosen).astype(np.uint32),
-        user_ids=Ids([f"user-{n}" for n in range(1, n_users + 1)]),
-        item_ids=Ids([f"{GENRES[g]}-{n}" for g, n in zip(genre, place, strict=True)]),
-    )
