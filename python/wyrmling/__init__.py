@@ -11,11 +11,11 @@ this package: ``relu``, ``sigmoid``, ``logsigmoid``, ``softplus``, ``softmax``, 
 of some elements, ``stop_gradient`` lets no gradient pass.
 
 The submodules: ``arrays`` has NumPy's array functions that are made of several operators, which are
-exported here too, ``sampling`` draws inputs anew for every sample, ``datasets`` reads interactions
-and makes them up, ``data`` is these and ids, ``nn`` has parts of models, ``recommend`` has
-recommenders and their files, ``evaluation`` measures them,
-``evaluate`` the vectors of models, ``linalg`` is NumPy's linear algebra, ``special`` has the
-functions of ``scipy.special``.
+exported here too, ``sampling`` draws inputs anew for every sample, ``datasets`` reads interactions,
+makes them up and downloads published ones, ``data`` is these and ids, ``nn`` has parts of models,
+``recommend`` has recommenders and their files, ``evaluation`` measures them, ``evaluate`` the
+vectors of models, ``linalg`` is NumPy's linear algebra, ``special`` has the functions of
+``scipy.special``.
 
 >>> import wyrmling as wy
 >>> slope, intercept = wy.Parameter(1.0), wy.Parameter(0.0)
