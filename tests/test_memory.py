@@ -195,10 +195,10 @@ STEPWISE = """
 
 # What makes `call`, which takes tens of megabytes or more.
 WORKS = {
-    "matmul": "x = variable(700, 700)\ncall = lambda: x @ x",
-    "matmul float32": "x = variable(900, 900, dtype=np.float32)\ncall = lambda: x @ x",
+    "matmul": "x = variable(3000, 8)\ncall = lambda: x @ x.T",
+    "matmul float32": "x = variable(5000, 8, dtype=np.float32)\ncall = lambda: x @ x.T",
     "matmul and its gradient": "x = variable(700, 700)\ncall = lambda: (x @ x).sum().backward()",
-    "matmuls": "x = variable(200, 60, 60)\ncall = lambda: x @ x",
+    "matmuls": "x = variable(50, 500, 4)\ncall = lambda: x @ np.swapaxes(x, 1, 2)",
     "matmul frozen": """
         w = wy.Parameter(rng.normal(size=(1200, 1200)))
         program = wy.freeze((w @ w).sum())
@@ -228,8 +228,8 @@ WORKS = {
         call = lambda: wy.linalg.eigvalsh(x).sum().backward()
     """,
     "einsum": """
-        x = variable(300, 300)
-        call = lambda: np.einsum("ij,jk,kl->il", x, x, x).sum().backward()
+        x = variable(2000, 8)
+        call = lambda: np.einsum("ij,jk,lk->il", x, x.T @ x, x).sum().backward()
     """,
     "sort": "x = variable(2_000_000)\ncall = lambda: np.sort(x).sum().backward()",
     "cumsum": "x = variable(5_000_000)\ncall = lambda: np.cumsum(x).sum().backward()",
