@@ -262,7 +262,7 @@ def test_the_model_does_not_replace_the_data(
     other = data if spelling == "itself" else tmp_path / spelling
     file, out = (other, data) if swapped else (data, other)
     said = run("train", file, "--out", out, "--epochs", "1", code=1)
-    assert f"--out is {out}, the file to train on" in said
+    assert f"--out is {out}, the file that is read" in said
     assert data.read_text() == "".join(lines)
     assert (tmp_path / "link").is_symlink()
 

@@ -14,7 +14,18 @@ from typing import NoReturn
 
 import wyrmling as wy
 
-from .command import compare, demo, evaluate, recommend, serve, similar, train, wheel
+from .command import (
+    compare,
+    datasets,
+    demo,
+    evaluate,
+    recommend,
+    search,
+    serve,
+    similar,
+    train,
+    wheel,
+)
 from .command.models import chosen
 from .command.text import discard_output
 
@@ -67,6 +78,8 @@ def _parser(model: str) -> argparse.ArgumentParser:
     recommend.add_options(command("recommend", recommend.run))
     similar.add_options(command("similar", similar.run))
     compare.add_options(command("compare", compare.run))
+    search.add_options(command("search", search.run), model)
+    datasets.add_options(command("datasets", datasets.run))
     demo.add_options(command("demo", demo.run))
     serve.add_options(command("serve", serve.run))
     wheel.add_options(command("wheel", wheel.run))

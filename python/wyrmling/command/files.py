@@ -80,10 +80,10 @@ def read(options: argparse.Namespace) -> tuple[Interactions, str]:
     return data.take(keep), columns
 
 
-def check_destination(path: str, source: str) -> None:
+def check_destination(path: str, source: str, option: str = "--out") -> None:
     """Refuses, before any work is done, the data, and a place where no model can be written."""
     if not path:
-        raise FileNotFoundError("--out is empty, expected the name of a file")
+        raise FileNotFoundError(f"{option} is empty, expected the name of a file")
     target = Path(os.path.realpath(path))
     if target.is_symlink():
         raise OSError(f"{path}: too many symbolic links")
@@ -94,4 +94,4 @@ def check_destination(path: str, source: str) -> None:
     if target.exists() and not target.is_file():
         raise OSError(f"{path} exists and is not a regular file")
     if target.exists() and Path(source).exists() and target.samefile(source):
-        raise FileExistsError(f"--out is {path}, the file to train on: it would be lost")
+        raise FileExistsError(f"{option} is {path}, the file that is read: it would be lost")

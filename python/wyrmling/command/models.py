@@ -32,7 +32,7 @@ from ..recommend import (
 from ..recommend.hyperparameters import alternatives, check, parameter_types
 from . import types
 
-__all__ = ["MODELS", "add_options", "chosen", "model_of", "named"]
+__all__ = ["COMMON", "MODELS", "add_options", "chosen", "model_of", "named", "parsed"]
 
 MODELS: dict[str, type[Recommender]] = {
     "popularity": Popularity,
@@ -62,13 +62,17 @@ def chosen(arguments: Sequence[str]) -> str:
         name = parser.parse_known_args(arguments)[0].model
     except argparse.ArgumentError:
         return "bpr"
-    return name if name in MODELS else "bpr"
+    return name.lower() if name.lower() in MODELS else "bpr"
 
 
 def add_options(parser: argparse.ArgumentParser, name: str) -> None:
     """Adds the choice of a model, and the hyperparameters of the one that is chosen."""
     parser.add_argument(
-        "--model", choices=MODELS, default="bpr", help="what to train [%(default)s]"
+        "--model",
+        type=str.lower,
+        choices=MODELS,
+        default="bpr",
+        help="what to train [%(default)s]",
     )
     model = MODELS[name]
     group = parser.add_argument_group(f"hyperparameters of {name}")
@@ -79,7 +83,7 @@ def add_options(parser: argparse.ArgumentParser, name: str) -> None:
         group.add_argument(
             f"--{parameter.replace('_', '-')}",
             dest=parameter,
-            type=_parsed(parameter, kind),
+            type=parsed(parameter, kind),
             default=defaults[parameter],
             metavar=_metavar(kind),
             help="[%(default)s]",
@@ -95,14 +99,14 @@ def model_of(options: argparse.Namespace) -> Recommender:
 
 def named(text: str) -> dict[str, type[Recommender]]:
     """Several models, named with commas between them."""
-    names = [name.strip() for name in text.split(",")]
+    names = [name.strip().lower() for name in text.split(",")]
     for name in names:
         if name not in MODELS:
             raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(MODELS)}")
     return {name: MODELS[name] for name in names}
 
 
-def _parsed(parameter: str, kind: Any) -> Callable[[str], Any]:
+def parsed(parameter: str, kind: Any) -> Callable[[str], Any]:
     """What makes a hyperparameter of a text."""
 
     def parse(text: str) -> Any:
