@@ -20,8 +20,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     option(
         "file",
         metavar="FILE",
-        help="lines of user and item, separated by , ; | tab or ::; each counts as liked, "
-        "whatever stands in a third column, unless --min-rating is given",
+        help="lines of user and item, separated by , ; | tab or ::, or a parquet file; each counts "
+        "as liked, whatever stands in a third column, unless --min-rating is given",
     )
     option(
         "--min-rating",
@@ -29,13 +29,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="learn only from lines whose rating, the third column, is X or more",
     )
-    for what in ("user", "item", "rating"):
+    for what in ("user", "item", "rating", "weight", "time"):
         option(
             f"--{what}-column",
             type=types.column,
             metavar="COLUMN",
             help=f"the column of the {what}: its name in the header, or its number from 1 "
-            "(in read_interactions, from 0)",
+            "(in read_interactions, from 0)"
+            + ("; none is used unless it is given" if what in ("weight", "time") else ""),
         )
     option(
         "--delimiter",
@@ -66,6 +67,8 @@ def read(options: argparse.Namespace) -> tuple[Interactions, str]:
         options.user_column,
         options.item_column,
         options.rating_column,
+        options.weight_column,
+        options.time_column,
     )
     if least is None:
         return data, columns

@@ -1,15 +1,26 @@
-"""Interactions read from files of lines: what separates columns, and which are which, is found out.
+"""Interactions read from files of lines: what separates columns, and which are which, is found.
 
-The native module reads; this file says what it is asked for, and puts the columns together.
+The native module reads; this file says what it is asked for, and puts the columns together. It
+reads users, items and ratings. Weights and times it reads as the ratings and items of a second
+pass, so that they have the same grammar; times become text on the way, of which each is kept once.
+Parquet files are read by ``wyrmling.datasets.parquet``.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Literal
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from .. import _core
 from ..data import Ids, Interactions
+from ..data.columns import number_column
+from .parquet import is_parquet, read_parquet
 
 __all__ = ["read_described", "read_interactions"]
 
@@ -26,6 +37,8 @@ def read_interactions(
     user_column: Column | None = None,
     item_column: Column | None = None,
     rating_column: Column | None = None,
+    weight_column: Column | None = None,
+    time_column: Column | None = None,
 ) -> Interactions:
     """Reads lines of user and item, with a rating and more if there is more.
 
@@ -41,6 +54,12 @@ def read_interactions(
     line are numbers. It then says which
     columns are the user, the item and the rating.
 
+    Weights and times are read if their columns are given. A time is a number, in any unit, or a
+    date and time as ISO 8601 writes them, of UTC if they have no offset.
+
+    A file whose name ends with ``.parquet`` is read by pyarrow, or by polars if that is not there;
+    its ids are the integers or strings that it has.
+
     Args:
         path: the file.
         delimiter: what separates fields, where that is not found out.
@@ -50,6 +69,9 @@ def read_interactions(
             command line, ``--user-column`` counts from 1).
         item_column: the items' column.
         rating_column: the ratings' column.
+        weight_column: the column with how much each line counts.
+        time_column: the column with when it was. With this or ``weight_column`` a text is read
+            twice, so it must be a file and no pipe.
 
     Raises:
         OSError: the file cannot be read.
@@ -57,8 +79,9 @@ def read_interactions(
             and the column is not given; or a line is bad: the message has its number, what was
             found and what was expected.
         TypeError: a column that is neither a name nor a number.
+        ImportError: a parquet file, and nothing to read it with.
     """
-    columns = user_column, item_column, rating_column
+    columns = user_column, item_column, rating_column, weight_column, time_column
     return read_described(path, delimiter, header, ratings, *columns)[0]
 
 
@@ -70,23 +93,123 @@ def read_described(
     user: Column | None,
     item: Column | None,
     rating: Column | None,
+    weight: Column | None = None,
+    time: Column | None = None,
 ) -> tuple[Interactions, str]:
     """What :func:`read_interactions` returns, and in words which columns it took."""
     if rating is not None and not ratings:
         raise ValueError("rating_column: ratings are left out (ratings=False)")
+    if is_parquet(path):
+        for name, value in (("delimiter", delimiter), ("header", header)):
+            if value is not None:
+                raise ValueError(f"{name} is {value!r}, expected None: parquet files have none")
+        given = {"user": user, "item": item, "rating": rating, "weight": weight, "time": time}
+        return read_parquet(path, given, ratings)
+    more = weight is not None or time is not None
+    if more and Path(path).exists() and not Path(path).is_file():
+        raise ValueError(f"{path} is read twice for weights and times, expected a regular file")
+    if header is None and (isinstance(weight, str) or isinstance(time, str)):
+        header = True
     columns, (found, *places) = _core.read_interactions(
         os.fspath(path), delimiter, header, ratings, user, item, rating
     )
     words = [
-        f"{what} {place[1]!r} (column {place[0] + 1})"
-        if place[1]
-        else f"{what} column {place[0] + 1}"
+        _described(what, place)
         for what, place in zip(("user", "item", "rating"), places, strict=True)
         if place is not None
     ]
     named = places[0] is not None and places[0][1] is not None
+    users, items, user_ids, item_ids, found_ratings = columns
+    weights = times = None
+    if more:
+        taken = tuple(place[0] for place in places[:2] if place is not None)
+        weights, times, described = _weights_and_times(path, found, named, taken, weight, time)
+        words += described
     words.append("a header" if named else "no header")
     words.append(f"separated by {found!r}")
-    users, items, user_ids, item_ids, found_ratings = columns
     ids = Ids(user_ids), Ids(item_ids)
-    return Interactions(users, items, *ids, found_ratings), ", ".join(words)
+    return Interactions(users, items, *ids, found_ratings, weights, times), ", ".join(words)
+
+
+def _described(what: str, place: tuple[int, str | None]) -> str:
+    at, name = place
+    return f"{what} {name!r} (column {at + 1})" if name else f"{what} column {at + 1}"
+
+
+def _weights_and_times(
+    path: str | os.PathLike[str],
+    delimiter: str,
+    header: bool,
+    taken: tuple[int, ...],
+    weight: Column | None,
+    time: Column | None,
+) -> tuple[npt.NDArray[Any] | None, npt.NDArray[Any] | None, list[str]]:
+    """The weights and the times of a file, and in words their columns."""
+    user, item = taken
+    try:
+        columns, (_, _, time_place, weight_place) = _core.read_interactions(
+            os.fspath(path),
+            delimiter,
+            header,
+            weight is not None,
+            user,
+            item if time is None else time,
+            weight,
+        )
+    except (TypeError, ValueError) as error:
+        renamed = {"rating": "weight", **({} if time is None else {"item": "time"})}
+        raise type(error)(_renamed(str(error), os.fspath(path), renamed)) from None
+    _, numbers, _, texts, weights = columns
+    given = {"weight": weight_place, "time": None if time is None else time_place}
+    for what, place in given.items():
+        if place is not None and place[0] == item:
+            raise ValueError(f"{path}: found item and {what} in the same column, expected one each")
+    described = [] if weight_place is None else [_described("weight", weight_place)]
+    if time is None:
+        return weights, None, described
+    described.append(_described("time", time_place))
+    return weights, _times(texts, os.fspath(path))[numbers], described
+
+
+def _renamed(message: str, path: str, names: dict[str, str]) -> str:
+    """A message about columns by what they are for the caller; what was found stays as it is."""
+    head = path if message.startswith(path) else ""
+    parts = re.split(r'("(?:[^"\\]|\\.)*")', message[len(head) :])
+    for old, new in names.items():
+        pattern = re.compile(rf"\b{old}(?=s?\b|_column|-column)")
+        parts[::2] = [pattern.sub(new, part) for part in parts[::2]]
+    return head + "".join(parts)
+
+
+def _times(texts: list[str], path: str) -> npt.NDArray[Any]:
+    """Times as int64, or as float64: numbers, or dates as ISO 8601 writes them, as the first is."""
+    if "".join(texts).isdecimal():
+        try:
+            return np.fromiter(map(int, texts), np.int64, len(texts))
+        except OverflowError:
+            pass  # What follows says which one it is.
+    dates = _number(texts[0]) is None
+    values: list[Any] = []
+    for text in texts:
+        value = _date(text) if dates else _number(text)
+        if value is None:
+            also = ", or a date and time as ISO 8601 writes them" if dates else " as in other lines"
+            raise ValueError(f"{path}: found {text!r} as a time, expected a number{also}")
+        values.append(value)
+    return number_column("times", values, None)
+
+
+def _number(text: str) -> int | float | None:
+    """A text as a finite number, None if it is none."""
+    try:
+        number = int(text) if text.removeprefix("-").isdecimal() else float(text)
+    except ValueError:
+        return None
+    return number if "_" not in text and abs(number) < 2**63 else None
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
