@@ -386,7 +386,7 @@ def test_bad_arguments_are_refused(data: Split, model: BPR) -> None:
         BPR().fit(train, epochs=0)
     with pytest.raises(TypeError, match="validation is 'half'"):
         BPR().fit(train, validation="half")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"test is 1\.5"):
+    with pytest.raises(ValueError, match=r"validation is 1\.5"):
         BPR().fit(train, validation=1.5)
     with pytest.raises(ValueError, match="metric"):
         BPR(epochs=1).fit(train, validation=0.1, metric="ndcg@0")

@@ -132,12 +132,13 @@ def test_special_points_without_wyrmling(
     tmp_path: Path, environment: Path, only_numpy: Path
 ) -> None:
     data = Interactions.from_ids([1, 2, 2, "all", "all", "all"], [7, "é", 7, "é", 7, "tea"])
-    ones = Custom.from_factors(np.ones((3, 2)), np.ones((3, 2)), data)
+    biases = {"user_bias": [0.0, 0.5, 1.0], "bias": 0.25}
+    ones = Custom.from_factors(np.ones((3, 2)), np.ones((3, 2)), data, **biases)
     install(environment, build_wheel(ones, "few", directory=tmp_path, needs="numpy"))
     left, nothing, ties, errors = run(environment, ERRORS, only_numpy)
-    assert left == [["tea", 2.0]]
+    assert left == [["tea", 2.75]]
     assert nothing == []
-    assert ties == [[7, 2.0], ["é", 2.0], ["tea", 2.0]]
+    assert ties == [[7, 2.25], ["é", 2.25], ["tea", 2.25]]
     assert errors == [
         "KeyError \"user '1' is not among the 3 users, such as 1\"",
         "KeyError 'user None is not among the 3 users, such as 1'",

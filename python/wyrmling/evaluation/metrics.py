@@ -73,7 +73,7 @@ def parse(metrics: str | Iterable[str]) -> list[Metric]:
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     if not names:
         raise ValueError("metrics is empty, expected at least one")
-    return [_parse(name) for name in dict.fromkeys(names)]
+    return list(dict.fromkeys(_parse(name) for name in names))
 
 
 def _parse(name: str) -> Metric:

@@ -31,8 +31,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..data import Id, Interactions
-from .fitted import Arrays, ArrayType, Fitted, NewUser
+from ..data import Interactions
+from .fitted import Arrays, ArrayType, Fitted, NewUser, Reasons
 from .hyperparameters import Bounds
 from .scoring import Numbers
 from .training import Task
@@ -192,39 +192,25 @@ class ImplicitALS(VectorModel):
         found: FloatArray = vector[0]
         return found
 
-    def explain(self, user: Id | NewUser, item: Id) -> list[tuple[Id, float]]:
-        """What the items that a user had add to the score of an item (Hu et al., section 5).
+    def _reasons(self, user: int | NewUser, item: int) -> Reasons:
+        """The parts of the exact solution of a user's vector (Hu et al., section 5).
 
-        The parts add up to the score that the item has for the exact solution of the user's vector,
-        which is that of :meth:`recommend` but for what conjugate gradients leave.
-
-        Returns:
-            Pairs of an item that the user had and its part, the largest first.
-
-        Raises:
-            KeyError: an id that the model does not know.
-            RuntimeError: the model has no histories.
+        They add up to the score that it has, which is that of :meth:`recommend` but for what
+        conjugate gradients leave.
         """
         vectors = self.fitted.arrays["items"].astype(np.float64)
-        if isinstance(user, NewUser):
-            had, amounts = user.items, np.ones(len(user.items))
-        else:
-            number = self._known("users", [user])[0]
-            had = self.seen.row(number)
-            amounts = np.ones(len(had))
-            values = self.fitted.arrays.get("values")
-            if values is not None:
-                begin = int(self.seen.indptr[number])
-                amounts = values[begin : begin + len(had)].astype(np.float64)
-        target = vectors[self._known("items", [item])[0]]
-        own = vectors[had]
+        had = self._had(user)
+        amounts = np.ones(len(had))
+        values = self.fitted.arrays.get("values")
+        if values is not None and not isinstance(user, NewUser):
+            begin = int(self.seen.indptr[user])
+            amounts = values[begin : begin + len(had)].astype(np.float64)
+        target, own = vectors[item], vectors[had]
         extra = self.alpha * amounts
         penalty = self.l2 * max(int(np.count_nonzero(amounts)), 1) ** self.l2_power
         matrix = vectors.T @ vectors + (own.T * extra) @ own + penalty * np.eye(len(target))
         parts = np.where(amounts > 0, 1 + extra, 0.0) * (own @ np.linalg.solve(matrix, target))
-        ids = self.item_ids
-        order = np.argsort(-parts, kind="stable")
-        return [(ids[int(had[k])], float(parts[k])) for k in order]
+        return Reasons(had, parts)
 
 
 def _counts(matrix: _core.CsrMatrix) -> npt.NDArray[np.int64]:
@@ -246,7 +232,14 @@ def _amounts(data: Interactions, before: Fitted | None) -> _core.CsrMatrix:
             )
         amounts *= data.values
     if data.weights is not None:
-        amounts *= data.weights
+        with np.errstate(over="ignore"):
+            amounts *= data.weights
+        if len(wrong := np.flatnonzero(~np.isfinite(amounts))):
+            at = wrong[0]
+            raise ValueError(
+                f"data has the value {1.0 if data.values is None else data.values[at]} and the "
+                f"weight {data.weights[at]} at {at}, expected a product within single precision"
+            )
     users, items = data.users, data.items
     if before is not None and before.seen is not None:
         seen = before.seen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..data import Interactions
+from ..data import Id, Interactions
 from .factors import COLUMNS, DRAWN, PARAMETERS, TYPES, FactorModel, Loss
 from .files import check_arrays
-from .fitted import ArrayType, Fitted
+from .fitted import ArrayType, Fitted, NewUser
 
 __all__ = ["Custom"]
 
@@ -93,6 +93,26 @@ class Custom(FactorModel):
         check_arrays(model, fitted)
         model._fitted = fitted
         return model
+
+    def fold_in(self, history: Iterable[Id], *, values: Iterable[float] | None = None) -> NewUser:
+        """A user that the model was not trained on, as :meth:`.Recommender.fold_in`.
+
+        Args:
+            history: ids of items.
+            values: a finite number for each, if the loss asks for a value; else None. An item that
+                occurs more than once then counts with each of its values.
+
+        Raises:
+            KeyError: an item that the model does not know.
+            TypeError: one id alone, or what is no id, or no number; no loss.
+            ValueError: values that the loss does not ask for, or not one for each item.
+        """
+        if "value" in inspect.signature(self._loss()).parameters:
+            steps, numbers = self._rated(history, values)
+            return NewUser(np.unique(steps), self._learnt(steps, numbers))
+        if values is not None:
+            raise ValueError("values: the loss asks for no value, expected None")
+        return super().fold_in(history)
 
     def _loss(self) -> Loss:
         if not callable(self.loss):

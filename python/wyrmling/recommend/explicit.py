@@ -6,11 +6,17 @@ Koren, Bell and Volinsky, "Matrix Factorization Techniques for Recommender Syste
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from .factors import FactorModel, Loss
+import numpy as np
+
+from ..data import Id
+from .factors import FactorModel, FloatArray, Loss
+from .fitted import NewUser
 from .hyperparameters import Bounds
+from .scoring import Numbers
 
 __all__ = ["ExplicitMF"]
 
@@ -46,3 +52,44 @@ class ExplicitMF(FactorModel):
 
     def _loss(self) -> Loss:
         return loss
+
+    def fold_in(self, history: Iterable[Id], *, values: Iterable[float] | None = None) -> NewUser:
+        """A user that the model was not trained on, by the items that they had and their ratings.
+
+        The user's vector and bias are those that make the loss least, while all else stays as it
+        is: the solution of a ridge regression, in one step.
+
+        Args:
+            history: ids of items. One that occurs more than once counts with each of its ratings.
+            values: a finite number for each, such as the model was trained on.
+
+        Raises:
+            KeyError: an item that the model does not know.
+            TypeError: one id alone, or what is no id, or no number.
+            ValueError: no values, or not one for each item.
+
+        >>> from wyrmling.data import Interactions
+        >>> data = Interactions.from_ids([1, 1, 2, 2], list("abbc"), values=[5, 1, 2, 4])
+        >>> model = ExplicitMF(factors=2, num_threads=1).fit(data)
+        >>> [item for item, _ in model.recommend(model.fold_in(["b"], values=[5]))]
+        ['a', 'c']
+        """
+        steps, numbers = self._rated(history, values)
+        return NewUser(np.unique(steps), self._learnt(steps, numbers))
+
+    def _learnt(self, items: Numbers, values: FloatArray | None) -> FloatArray:
+        assert values is not None
+        arrays = self.fitted.arrays
+        vectors = arrays["items"][items].astype(np.float64)
+        count, width = vectors.shape
+        rest = values - arrays["item_bias"][items].astype(np.float64) - arrays["bias"][0]
+        # How often the penalty counts in an epoch.
+        often = count if self.l2_per == "sample" else -(-count // self.batch_size)
+        l2 = np.full(width + 1, self.l2 if self.l2_users is None else self.l2_users)
+        l2[-1] = self.l2_bias
+        # Without a penalty the solution is not unique: this gives the shortest.
+        rows = np.concatenate([vectors, np.ones((count, 1))], axis=1)
+        system = np.concatenate([rows, np.diag(np.sqrt(often * l2))])
+        right = np.concatenate([rest, np.zeros(width + 1)])
+        found: FloatArray = np.linalg.lstsq(system, right)[0].astype(np.float32)
+        return found

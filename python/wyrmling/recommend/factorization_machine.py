@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -25,6 +24,7 @@ import wyrmling as wy
 
 from .. import _core
 from ..data import Id, Ids, Interactions
+from .arguments import numbers_of
 from .factors import FactorModel, Loss
 from .features import Features
 from .fitted import Arrays, ArrayType, Fitted, NewUser
@@ -170,7 +170,8 @@ class FactorizationMachine(FactorModel):
         compared = data.take(task.seen.counts[data.users] < n_drawn)
         if len(compared) == 0:
             raise ValueError(
-                "data has no interaction of a user who lacks an item, expected some to learn from"
+                "data has no interaction of a user who lacks an item that somebody had, expected "
+                "some to learn from"
             )
         user, item = wy.IndexInput([0], name="user"), wy.IndexInput([0], name="item")
         columns: dict[Any, Any] = {user: compared.users, item: place[compared.items]}
@@ -184,9 +185,12 @@ class FactorizationMachine(FactorModel):
         seen_users = np.repeat(
             np.arange(data.n_users, dtype=np.uint32), task.seen.counts.astype(np.int64)
         )
+        # A user who has every item has no samples, and there would be nothing to draw for them.
+        lacking = task.seen.counts[seen_users] < n_drawn
+        seen_items = place[task.seen.indices].astype(np.uint32)
         sampler = wy.sampling.Uniform(
             n_drawn,
-            positives=(seen_users, place[task.seen.indices].astype(np.uint32)),
+            positives=(seen_users[lacking], seen_items[lacking]),
             given=user,
         )
         epochs = task.epochs or self.epochs
@@ -325,7 +329,7 @@ class FactorizationMachine(FactorModel):
             KeyError: an item that the model does not know.
             ValueError: features, and the model was fitted without features of users.
         """
-        items = np.unique(self._known("items", history))
+        items = np.unique(numbers_of("history", self.item_ids, history))
         found = Features.of({"new": features}, "features")
         offset = np.zeros(self.fitted.arrays["users"].shape[1], np.float32)
         if len(found.names):
@@ -344,10 +348,9 @@ class FactorizationMachine(FactorModel):
         if len(items) in (0, n_items):
             return offset
         vector = wy.Parameter(np.zeros((1, len(offset)), np.float32), name="users")
-        constants = {"items": arrays["items"], "item_bias": arrays["item_bias"], "offset": offset}
         user = np.zeros(len(items), np.uint32)
         self._minimise(
-            partial(self._loss(), **constants),
+            self._fixed(self._loss()).loss,
             {"users": vector},
             {"users": vector},
             Interactions(user, items, Ids(["new"]), self.fitted.item_ids),
@@ -355,31 +358,39 @@ class FactorizationMachine(FactorModel):
             epochs=self.epochs,
             threads=1,
             seed=0,
+            more={"offset": np.tile(offset, (len(items), 1))},
         )
         learnt: npt.NDArray[np.float32] = offset + vector.value[0]
         return learnt
 
-    def explain(self, user: Id, item: Id) -> list[tuple[Id | None, float]]:
+    def explain(self, user: Id | NewUser, item: Id) -> list[tuple[Id | None, float]]:
         """What an item's score for a user is made of: the part of each of its features.
 
         Returns:
-            Pairs of a feature's name and its part, the largest first; the part of the item itself
-            has None for a name. They add up to the score by which items rank.
+            Pairs of a feature's name and its part, the largest first; the part of the item itself,
+            with the user's bias, has None for a name. They add up to the score.
 
         Raises:
             KeyError: an id that the model does not know.
+            TypeError: what is no id.
         """
         arrays = self.fitted.arrays
-        vector = arrays["users"][self._known("users", [user])[0]]
-        number = self._known("items", [item])[0]
+        number = self.item_ids.number(item, "item")
+        if isinstance(user, NewUser):
+            vector, offsets = self._new_vectors([user])[0], self._offsets([user])
+        else:
+            row = self.user_ids.number(user, "user")
+            vector = arrays["users"][row]
+            offsets = self._offsets(np.array([row], np.uint32))
         score = float(vector @ arrays["items"][number] + arrays["item_bias"][number])
+        score += 0.0 if offsets is None else float(offsets[0])
         parts: list[tuple[Id | None, float]] = []
         features = known("item", arrays)
         if features is not None:
             names, bags = features
             assert bags.weights is not None
-            row = slice(bags.offsets[number], bags.offsets[number + 1])
-            for feature, weight in zip(bags.values[row], bags.weights[row], strict=True):
+            bag = slice(bags.offsets[number], bags.offsets[number + 1])
+            for feature, weight in zip(bags.values[bag], bags.weights[bag], strict=True):
                 part = vector @ arrays["item_feature_vectors"][feature]
                 part += arrays["item_feature_biases"][feature]
                 parts.append((names[int(feature)], float(weight * part)))

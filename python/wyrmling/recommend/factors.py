@@ -28,10 +28,12 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -39,8 +41,11 @@ import numpy.typing as npt
 import wyrmling as wy
 
 from .. import _core
-from ..data import Ids, Interactions
-from .fitted import Arrays, ArrayType
+from ..data import Id, Ids, Interactions
+from ..data.columns import number_column
+from ..source.read_once import ReadOnce
+from .arguments import numbers_of
+from .fitted import Arrays, ArrayType, Fitted
 from .hyperparameters import Bounds
 from .scoring import Numbers
 from .training import Task
@@ -48,6 +53,7 @@ from .vectors import VectorModel
 
 __all__ = ["FactorModel"]
 
+FloatArray = npt.NDArray[np.float32]
 Loss = Callable[..., Any]
 Parameters = dict[str, wy.Parameter]
 EpochCallback = Callable[[int, wy.History], bool | None]
@@ -149,9 +155,14 @@ class FactorModel(VectorModel):
         threads: int,
         seed: int,
         callback: EpochCallback | None = None,
+        more: Mapping[str, npt.NDArray[Any]] = MappingProxyType({}),
     ) -> None:
-        """Trains parameters by a loss on some interactions; samplers read all that are known."""
+        """Trains parameters by a loss on some interactions; samplers read all that are known.
+
+        Columns of ``more`` are given to the loss beside those of the interactions.
+        """
         columns, sample = self._samples(loss, known, data, seen)
+        columns.update(more)
         optimizer = self._optimizer(trained)
 
         wy.fit(
@@ -258,7 +269,7 @@ class FactorModel(VectorModel):
         """A parameter: what is known of it, and for new rows random vectors or biases of 0."""
         rows = self._first(name, task.data.n_users, task.data.n_items, task.rng)
         if name == "bias" and task.data.values is not None:
-            rows[:] = task.data.values.mean()
+            rows[:] = task.data.values.mean(dtype=np.float64)
         if task.start is not None:
             known = task.start[name]
             if known.shape[1:] != rows.shape[1:]:
@@ -283,32 +294,89 @@ class FactorModel(VectorModel):
 
     # New users.
 
-    def _query(self, items: Numbers) -> npt.NDArray[np.float32]:
-        """The vector of a new user, found as in training while all else stays as it is.
+    def _query(self, items: Numbers) -> FloatArray:
+        return self._learnt(items, None)
 
-        It is 0 where there is nothing to learn from: items then rank by their biases.
+    def _learnt(self, items: Numbers, values: FloatArray | None) -> FloatArray:
+        """The vector of a new user, and their bias if the loss has one, found as in training while
+        all else stays as it is.
+
+        They are 0 where there is nothing to learn from: items then rank by their biases.
         """
-        fitted, n_items = self.fitted, len(self.item_ids)
-        vector = np.zeros(self.fitted.arrays["users"].shape[1], np.float32)
-        if len(items) in (0, n_items):
-            return vector
-        loss = self._loss()
-        fixed = {name: fitted.arrays[name] for name in _parameters(loss) if name not in OF_USERS}
-        tables = {
-            name: wy.Parameter(self._first(name, 1, n_items, np.random.default_rng(0)), name=name)
-            for name in _parameters(loss)
-            if name in OF_USERS
-        }
+        loss, n_items = self._loss(), len(self.item_ids)
+        names = [name for name in _parameters(loss) if name in OF_USERS]
+        draws = any(name in DRAWN for name in inspect.signature(loss).parameters)
+        width = self.fitted.arrays["users"].shape[1]
+        if not len(items) or (draws and len(np.unique(items)) == n_items):
+            return np.zeros(width + len(names) - 1, np.float32)
+        rng = np.random.default_rng(0)
+        tables = {name: wy.Parameter(self._first(name, 1, 1, rng), name=name) for name in names}
+        fixed = self._fixed(loss)
         user = np.zeros(len(items), np.uint32)
-        data = Interactions(user, items, Ids(["new"]), fitted.item_ids)
-        seen = _core.Csr(user, items, 1, n_items)
-        # Samplers that read the model read parameters, those that stay as they are too.
-        others = {name: wy.Parameter(array, name=name) for name, array in fixed.items()}
-        known = tables | others
-        fixing = partial(loss, **fixed)
-        self._minimise(fixing, tables, known, data, seen, epochs=self.epochs, threads=1, seed=0)
-        learnt: npt.NDArray[np.float32] = tables["users"].value[0]
-        return learnt
+        data = Interactions(user, items, Ids(["new"]), self.item_ids, values)
+        self._minimise(
+            fixed.loss,
+            tables,
+            tables | fixed.others,
+            data,
+            _core.Csr(user, items, 1, n_items),
+            epochs=self.epochs,
+            threads=1,
+            seed=0,
+        )
+        found: FloatArray = np.concatenate([tables[name].value.ravel() for name in names])
+        return found
+
+    def _rated(
+        self, history: Iterable[Id], values: Iterable[float] | None
+    ) -> tuple[Numbers, FloatArray]:
+        """The items and ratings of a new user, compared."""
+        if values is None:
+            raise ValueError(
+                f"values is None, expected a number for each item of the history: "
+                f"{type(self).__name__} learns from values"
+            )
+        steps = numbers_of("history", self.item_ids, history, ordered=True)
+        numbers = number_column("values", values, np.float32)
+        if len(numbers) != len(steps):
+            raise ValueError(
+                f"values has {len(numbers)} numbers, expected one for each of {len(steps)} items"
+            )
+        return steps, numbers
+
+    def _fixed(self, loss: Loss) -> Fixed:
+        """A loss of new users, where all else stays as it is in the fitted state."""
+        fitted = self.fitted
+        kept = FIXED.setdefault(fitted, {})
+        if loss not in kept:
+            asked = inspect.signature(loss).parameters
+            arrays = {
+                name: array
+                for name, array in fitted.arrays.items()
+                if name in asked and name not in OF_USERS
+            }
+            # Samplers that read the model read parameters, those that stay as they are too.
+            by_score = any(name in BY_SCORE for name in asked)
+            others = {name: wy.Parameter(array, name=name) for name, array in arrays.items()}
+            kept[loss] = Fixed(ReadOnce(partial(loss, **arrays)), others if by_score else {})
+        return kept[loss]
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A loss by which new users are learnt.
+
+    Args:
+        loss: of the users' parameters and a sample; the others are constants.
+        others: those, as parameters, where samplers read them.
+    """
+
+    loss: ReadOnce
+    others: Parameters
+
+
+FIXED: WeakKeyDictionary[Fitted, dict[Loss, Fixed]] = WeakKeyDictionary()
+"""The losses of new users of each state, which are read and compiled when first asked for."""
 
 
 def _parameters(loss: Loss) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from ..data import Ids
 from .history import LearningCurve
 from .hyperparameters import Hyperparameters
 
-__all__ = ["ArrayType", "Arrays", "Fitted", "NewUser", "Stateful"]
+__all__ = ["ArrayType", "Arrays", "Fitted", "NewUser", "Reasons", "Stateful"]
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -64,10 +64,27 @@ class NewUser:
         items: the numbers of the items that the user had, rising: uint32.
         query: what the model has computed of them, of a shape that is the model's own; None where
             the history is all that scores need.
+        steps: the numbers of the items in the order in which the user had them, for models that
+            look at it; else None.
     """
 
     items: npt.NDArray[np.uint32]
     query: npt.NDArray[np.float32] | None
+    steps: npt.NDArray[np.uint32] | None = None
+
+
+class Reasons(NamedTuple):
+    """What a score is made of.
+
+    Args:
+        items: numbers of items that the user had.
+        parts: what each adds to the score.
+        rest: the part of the score that comes of none of them; None for none.
+    """
+
+    items: npt.NDArray[np.uint32]
+    parts: npt.NDArray[Any]
+    rest: float | None = None
 
 
 class Stateful(Hyperparameters):

@@ -20,12 +20,22 @@ import numpy.typing as npt
 
 from .. import _core
 from ..data import Id, Ids, Interactions
+from .arguments import (
+    check_choice,
+    check_count,
+    check_flag,
+    is_one,
+    numbers_of,
+    of_ids,
+    one_id,
+    several,
+)
 from .files import load_model, save_model
-from .fitted import Arrays, Fitted, NewUser, Stateful
+from .fitted import Arrays, Fitted, NewUser, Reasons, Stateful
 from .history import LearningCurve
 from .hyperparameters import Bounds
 from .recommendations import Recommendations
-from .scoring import NO_ITEM, FactorScores, Numbers, Scores, by_bias, top
+from .scoring import NO_ITEM, FactorScores, Numbers, Scores, by_bias, shifted, top
 from .training import Callback, Task, Watch
 
 __all__ = ["Recommender"]
@@ -41,7 +51,7 @@ class Recommender(Stateful, ABC):
     """
 
     random_state: Annotated[int, Bounds(least=0, most=2**63 - 1)] | None = 0
-    num_threads: Annotated[int, Bounds(least=0)] = 0
+    num_threads: Annotated[int, Bounds(least=0, most=_core.MOST_WORKERS)] = 0
 
     # How a model learns and scores.
 
@@ -64,6 +74,16 @@ class Recommender(Stateful, ABC):
     def _query(self, items: Numbers) -> npt.NDArray[np.float32] | None:
         """What the model makes of a new user's history; None if the history is all it needs."""
         return None
+
+    def _offsets(self, users: Numbers | Sequence[NewUser]) -> npt.NDArray[np.float32] | None:
+        """What all scores of each user have in common, which `_scores` leaves out; None for 0."""
+        return None
+
+    def _reasons(self, user: int | NewUser, item: int) -> Reasons:
+        """What the items that a user had add to the score of an item."""
+        raise NotImplementedError(
+            f"{type(self).__name__} cannot explain a score: it depends on no item that the user had"
+        )
 
     def _item_similarity(self, items: Numbers) -> Scores:
         """How similar all items are to each of some items."""
@@ -106,8 +126,10 @@ class Recommender(Stateful, ABC):
             The model itself.
 
         Raises:
-            TypeError: something else than Interactions, or a hyperparameter of another kind.
-            ValueError: nothing to learn from, or a setting outside its range.
+            TypeError: something else than Interactions, or an argument or hyperparameter of
+                another kind.
+            ValueError: nothing to learn from, or to measure, an unknown metric, or a setting
+                outside its range.
             FloatingPointError: training diverged; a smaller ``lr`` may help.
         """
         return self._train(data, None, epochs, validation, metric, patience, callback, progress)
@@ -143,6 +165,7 @@ class Recommender(Stateful, ABC):
         progress: bool,
     ) -> Self:
         self.check_params()
+        check_flag("progress", progress)
         task = Task.of(self, data, before, epochs, validation)
         watch = Watch(self, task, metric, patience, callback, progress)
         task = replace(task, watch=watch)
@@ -197,9 +220,14 @@ class Recommender(Stateful, ABC):
 
         Raises:
             KeyError: an id that the model does not know.
+            TypeError: one id alone, a set, or what is no id.
             ValueError: columns of different length.
         """
-        numbers = self._known("users", users), self._known("items", items)
+        fitted = self.fitted
+        numbers = (
+            numbers_of("users", fitted.user_ids, users, ordered=True),
+            numbers_of("items", fitted.item_ids, items, ordered=True),
+        )
         if len(numbers[0]) != len(numbers[1]):
             raise ValueError(
                 f"users has {len(numbers[0])} ids and items {len(numbers[1])}, expected as many"
@@ -234,26 +262,32 @@ class Recommender(Stateful, ABC):
 
         Raises:
             KeyError: an id that the model does not know.
-            TypeError: what is no id.
-            ValueError: n below 1.
+            TypeError: what is no id, or an argument of another type.
+            ValueError: n below 1, or a new user of another model.
+            IndexError: a new user of another model, who had an item that this one does not know.
             RuntimeError: the model is not fitted, or has no histories to exclude.
         """
         fitted = self.fitted
+        n = min(check_count("n", n), len(fitted.item_ids))
+        exclude_seen = check_flag("exclude_seen", exclude_seen)
+        check_choice("cold_start", cold_start, ("error", "popular"))
         allowed = self._allowed(items, filter_items)
         if isinstance(users, NewUser):
             best = self._recommend_new([users], n, exclude_seen, allowed)
             return self._named(fitted.item_ids, np.array([None]), *best).row(0)
-        if isinstance(users, (int, str, np.integer)):
-            best = self._recommend_known([users], n, exclude_seen, allowed, cold_start)
-            return self._named(fitted.item_ids, np.array([users]), *best).row(0)
-        asked = list(users)
-        if asked and all(isinstance(user, NewUser) for user in asked):
-            new = cast(list[NewUser], asked)
-            best = self._recommend_new(new, n, exclude_seen, allowed)
-            return self._named(fitted.item_ids, np.full(len(new), None), *best)
-        known = cast(list[Id], asked)
+        if is_one(users):
+            one = [one_id("users", users)]
+            best = self._recommend_known(one, n, exclude_seen, allowed, cold_start)
+            return self._named(fitted.item_ids, of_ids(one), *best).row(0)
+        asked = users if hasattr(users, "__array__") else list(cast(Iterable[Any], users))
+        if isinstance(asked, list) and any(isinstance(user, NewUser) for user in asked):
+            if not all(isinstance(user, NewUser) for user in asked):
+                raise TypeError("users: expected ids or new users, got some of both")
+            best = self._recommend_new(asked, n, exclude_seen, allowed)
+            return self._named(fitted.item_ids, np.full(len(asked), None), *best)
+        known = several("users", asked)
         best = self._recommend_known(known, n, exclude_seen, allowed, cold_start)
-        return self._named(fitted.item_ids, _column(known), *best)
+        return self._named(fitted.item_ids, of_ids(known), *best)
 
     def similar_items(self, items: Id | Iterable[Id], n: int = 10) -> Any:
         """The items most similar to an item, or to each of several; the item itself is left out.
@@ -263,7 +297,7 @@ class Recommender(Stateful, ABC):
 
         Raises:
             KeyError: an id that the model does not know.
-            TypeError: the model does not compare items.
+            TypeError: the model does not compare items, or what is no id.
             ValueError: n below 1.
         """
         return self._similar("items", self.item_ids, self._item_similarity, items, n)
@@ -275,16 +309,50 @@ class Recommender(Stateful, ABC):
     def fold_in(self, history: Iterable[Id]) -> NewUser:
         """A user that the model was not trained on, by the items that they had.
 
-        The model stays as it is. Items that occur more than once count once.
+        The model stays as it is. Items that occur more than once count once. For somebody of whom
+        nothing is known items rank by what the model knows of them alone, or by number.
 
         >>> model.recommend(model.fold_in(["tea", "rye"]))  # doctest: +SKIP
 
         Raises:
             KeyError: an item that the model does not know.
-            ValueError: an empty history, of which a model that needs one can make nothing.
+            TypeError: one id alone, or what is no id.
         """
-        items = np.unique(self._known("items", history))
+        items = np.unique(numbers_of("history", self.item_ids, history))
         return NewUser(items, self._query(items))
+
+    def explain(self, user: Id | NewUser, item: Id) -> list[tuple[Id | None, float]]:
+        """What the items that a user had add to the score of an item, as the model says it.
+
+        Args:
+            user: a user's id, or a new user that :meth:`fold_in` has made.
+            item: an item's id.
+
+        Returns:
+            Pairs of an item that the user had and its part, the largest first. Where parts are
+            exact they add up to the score, with what comes of no item that the user had beside
+            the id None.
+
+        Raises:
+            KeyError: an id that the model does not know.
+            NotImplementedError: the model's scores depend on no item that the user had.
+            RuntimeError: the model is not fitted, or has no histories.
+            TypeError: what is no id.
+        """
+        ids = self.item_ids
+        number = ids.number(item, "item")
+        asked = user if isinstance(user, NewUser) else self.user_ids.number(user, "user")
+        items, parts, rest = self._reasons(asked, number)
+        pairs: list[tuple[Id | None, float]] = list(
+            zip(ids.take(items).tolist(), parts.tolist(), strict=True)
+        )
+        if rest is not None:
+            pairs.append((None, rest))
+        return sorted(pairs, key=lambda pair: -pair[1])
+
+    def _had(self, user: int | NewUser) -> Numbers:
+        """The numbers of the items that a user had, rising."""
+        return user.items if isinstance(user, NewUser) else self.seen.row(user)
 
     # Files.
 
@@ -303,10 +371,10 @@ class Recommender(Stateful, ABC):
         Raises:
             RuntimeError: the model was not fitted.
             OSError: the file cannot be written.
-            TypeError: a hyperparameter that no file can hold.
+            TypeError: a hyperparameter that no file can hold, or an argument of another type.
             FloatingPointError: a number is not finite.
         """
-        save_model(self, path, histories)
+        save_model(self, path, check_flag("histories", histories))
 
     @classmethod
     def load(
@@ -337,18 +405,11 @@ class Recommender(Stateful, ABC):
             ValueError: it is no model, one of another class, or damaged.
             MemoryError: there is no memory for it.
         """
-        return load_model(source, cls, mmap, verify, given)
+        if verify is not None:
+            verify = check_flag("verify", verify)
+        return load_model(source, cls, check_flag("mmap", mmap), verify, given)
 
     # Between ids and numbers.
-
-    def _known(self, kind: Literal["users", "items"], ids: Iterable[Id]) -> Numbers:
-        """The numbers of some ids, all of which must be known."""
-        of = self.user_ids if kind == "users" else self.item_ids
-        column = list(ids)
-        numbers = of.numbers(column)
-        if unknown := np.flatnonzero(numbers < 0).tolist():
-            of.number(column[unknown[0]], kind[:-1])  # raises
-        return numbers.astype(np.uint32)
 
     def _allowed(
         self, items: Iterable[Id] | None, filter_items: Iterable[Id] | None
@@ -359,33 +420,32 @@ class Recommender(Stateful, ABC):
         allowed = np.ones(len(self.item_ids), bool)
         if items is not None:
             allowed[:] = False
-            allowed[self._known("items", items)] = True
+            allowed[numbers_of("items", self.item_ids, items)] = True
         if filter_items is not None:
-            allowed[self._known("items", filter_items)] = False
+            allowed[numbers_of("filter_items", self.item_ids, filter_items)] = False
         return np.flatnonzero(allowed).astype(np.uint32)
 
     def _recommend_known(
         self,
-        users: list[Id],
+        users: npt.NDArray[np.int64] | list[Id],
         n: int,
         exclude_seen: bool,
         allowed: Numbers | None,
         cold_start: str,
     ) -> tuple[Numbers, npt.NDArray[np.float32]]:
-        if cold_start not in ("error", "popular"):
-            raise ValueError(f"cold_start is {cold_start!r}, expected 'error' or 'popular'")
-        numbers = self.user_ids.numbers(users)
+        numbers = self.user_ids.numbers(users, "users")
         unknown = np.flatnonzero(numbers < 0)
         if len(unknown) and cold_start == "error":
             self.user_ids.number(users[unknown[0]], "user")  # raises
         known = numbers[numbers >= 0].astype(np.uint32)
         seen = self.seen.select(known) if exclude_seen else None
-        best = top(self._scores(known), seen, n, allowed)
+        best, scores = top(self._scores(known), seen, n, allowed)
+        scores = shifted(scores, self._offsets(known))
         if not len(unknown):
-            return best
+            return best, scores
         popular = top(self._popularity(), None, n, allowed)
         filled = []
-        for of_known, of_unknown in zip(best, popular, strict=True):
+        for of_known, of_unknown in zip((best, scores), popular, strict=True):
             rows = np.repeat(of_unknown, len(users), axis=0)
             rows[numbers >= 0] = of_known
             filled.append(rows)
@@ -400,7 +460,8 @@ class Recommender(Stateful, ABC):
             items = np.concatenate([user.items for user in users])
             shape = len(users), len(self.item_ids)
             seen = _core.Csr(rows.astype(np.uint32), items, *shape)
-        return top(self._new_scores(users), seen, n, allowed)
+        best, scores = top(self._new_scores(users), seen, n, allowed)
+        return best, shifted(scores, self._offsets(users))
 
     def _popularity(self) -> FactorScores:
         """Scores by the number of users who had an item."""
@@ -408,9 +469,10 @@ class Recommender(Stateful, ABC):
         return by_bias(1, count.astype(np.float32))
 
     def _similar(self, kind: Any, of: Ids, scores: Any, ids: Id | Iterable[Id], n: int) -> Any:
-        one = isinstance(ids, (int, str, np.integer))
-        asked: list[Id] = [ids] if one else list(ids)  # type: ignore[list-item, arg-type]
-        numbers = self._known(kind, asked)
+        n = min(check_count("n", n), len(of))
+        one = is_one(ids)
+        asked = [one_id(kind, ids)] if one else cast(Iterable[Id], ids)
+        numbers = numbers_of(kind, of, asked)
         rows = np.arange(len(numbers), dtype=np.uint32)
         itself = _core.Csr(rows, numbers, len(numbers), len(of))
         best = top(scores(numbers), itself, n, None)
@@ -428,10 +490,3 @@ class Recommender(Stateful, ABC):
         named = np.full(numbers.shape, None)
         named[~missing] = ids.take(numbers[~missing])
         return Recommendations(of, named, scores)
-
-
-def _column(ids: list[Id]) -> npt.NDArray[Any]:
-    """Ids as an array; of objects where they are of both kinds."""
-    if len({isinstance(id_, str) for id_ in ids}) > 1:
-        return np.array(ids, object)
-    return np.array(ids)

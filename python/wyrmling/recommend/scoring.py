@@ -14,7 +14,16 @@ import numpy.typing as npt
 
 from .. import _core
 
-__all__ = ["NO_ITEM", "BlockScores", "FactorScores", "Numbers", "Scores", "by_bias", "top"]
+__all__ = [
+    "NO_ITEM",
+    "BlockScores",
+    "FactorScores",
+    "Numbers",
+    "Scores",
+    "by_bias",
+    "shifted",
+    "top",
+]
 
 Numbers = npt.NDArray[np.uint32]
 FloatArray = npt.NDArray[np.float32]
@@ -42,6 +51,11 @@ def by_bias(n_queries: int, bias: FloatArray) -> FactorScores:
     return FactorScores(
         np.zeros((n_queries, 0), np.float32), np.zeros((len(bias), 0), np.float32), bias
     )
+
+
+def shifted(scores: FloatArray, offsets: FloatArray | None) -> FloatArray:
+    """Scores of shape (q, n) with what those of each query have in common, shape (q,), or None."""
+    return scores if offsets is None else scores + offsets[:, None]
 
 
 class BlockScores(Protocol):

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..data import Id
-from .fitted import NewUser
+from .fitted import NewUser, Reasons
 from .recommender import Recommender
 from .scoring import FactorScores, Numbers
 from .training import Task
@@ -79,7 +78,7 @@ class SimilarityModel(Recommender):
         return by_user, by_user.transposed()
 
     def _scores(self, users: Numbers) -> SimilarityScores:
-        return SimilarityScores(self.seen.select(users), self._weights())
+        return SimilarityScores(self._histories.select(users), self._weights())
 
     def _new_scores(self, users: Sequence[NewUser]) -> SimilarityScores:
         rows = np.repeat(np.arange(len(users)), [len(user.items) for user in users])
@@ -99,24 +98,20 @@ class SimilarityModel(Recommender):
             scores[own] = block.items[items[own], places[own] - rows[0]]
         return scores
 
-    def explain(self, user: Id | NewUser, item: Id) -> list[tuple[Id, float]]:
-        """What the items that a user had add to the score of an item.
+    def _reasons(self, user: int | NewUser, item: int) -> Reasons:
+        """The weights that the score is the sum of."""
+        had = user.items if isinstance(user, NewUser) else self._histories.row(user)
+        return Reasons(had, self._weights_of(item)[had])
 
-        Returns:
-            Pairs of an item that the user had and its part, the largest first; they add up to the
-            score.
-
-        Raises:
-            KeyError: an id that the model does not know.
-            RuntimeError: the model has no histories.
-        """
-        if isinstance(user, NewUser):
-            had = user.items
-        else:
-            had = self.seen.row(int(self._known("users", [user])[0]))
-        parts = self._weights_of(int(self._known("items", [item])[0]))[had]
-        order = np.argsort(-parts, kind="stable")
-        return [(self.item_ids[int(had[k])], float(parts[k])) for k in order]
+    @property
+    def _histories(self) -> _core.Csr:
+        """The items that each user had, of which scores are made."""
+        if self.fitted.seen is None:
+            raise RuntimeError(
+                "the model was saved without histories, of which it computes scores: it can only "
+                "recommend to new users (fold_in)"
+            )
+        return self.fitted.seen
 
 
 def _matrix(pairs: _core.Csr) -> _core.CsrMatrix:

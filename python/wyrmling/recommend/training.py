@@ -18,11 +18,12 @@ import wyrmling as wy
 from .. import _core
 from ..data import Ids, Interactions
 from ..evaluation import evaluate
+from ..evaluation.metrics import parse
 from ..evaluation.trained import Trained
 from ..progress import Progress
 from .fitted import Arrays, Fitted
 from .history import LearningCurve
-from .hyperparameters import Bounds, check
+from .hyperparameters import Bounds, check, problem
 from .scoring import Numbers, by_bias
 
 __all__ = ["Callback", "Task", "Watch"]
@@ -82,10 +83,17 @@ class Task:
         held_out = None
         if isinstance(validation, Interactions):
             held_out = validation
-        elif isinstance(validation, float):
-            data, held_out = data.split(validation, seed=int(rng.integers(2**63)))
         elif validation is not None:
-            raise TypeError(f"validation is {validation!r}, expected Interactions or a share")
+            share = Annotated[float, Bounds(above=0, most=1)]
+            if problem(validation, share) is TypeError:
+                raise TypeError(f"validation is {validation!r}, expected Interactions or a share")
+            count = round(validation * len(data)) if 0 < validation < 1 else 0
+            if not 0 < count < len(data):
+                raise ValueError(
+                    f"validation is {validation}, expected Interactions or a share between 0 and 1 "
+                    f"that leaves some of {len(data)} interactions on both sides"
+                )
+            data, held_out = data.split(float(validation), seed=int(rng.integers(2**63)))
         if len(data) == 0:
             raise ValueError("data has no interactions, expected some to learn from")
         if before is None:
@@ -93,6 +101,8 @@ class Task:
         else:
             data = _renumbered(data, before)
             seen = _pairs(data) if before.seen is None else _union(before.seen, data)
+        if held_out is not None:
+            _check_measurable(held_out, data, seen)
         start = None if before is None else before.arrays
         return cls(data, seen, held_out, start, epochs, rng)
 
@@ -122,6 +132,9 @@ class Watch:
             if task.validation is None:
                 raise ValueError("patience needs validation, which is None")
             check("patience", patience, Annotated[int, Bounds(least=1)])
+        if not isinstance(metric, str):
+            raise TypeError(f"metric is {metric!r}, expected a name such as 'ndcg@10'")
+        parse(metric)
         if callback is not None and not callable(callback):
             raise TypeError(f"callback is {callback!r}, expected a function")
         self._model = model
@@ -207,6 +220,21 @@ class Watch:
                 f"{popular:.4f}; other hyperparameters, or another model, may suit the data",
                 stacklevel=5,
             )
+
+
+def _check_measurable(held_out: Interactions, data: Interactions, seen: _core.Csr) -> None:
+    """Raises ValueError where no interaction can be measured that was held out."""
+    users = data.user_ids.numbers(held_out.user_ids)[held_out.users]
+    items = data.item_ids.numbers(held_out.item_ids)[held_out.items]
+    known = (users >= 0) & (items >= 0)
+    pairs = users[known] * data.n_items + items[known]
+    rows = np.repeat(np.arange(data.n_users), seen.counts.astype(np.int64))
+    if np.isin(pairs, rows * data.n_items + seen.indices).all():
+        raise ValueError(
+            f"validation has {len(held_out)} interactions, of which {np.count_nonzero(~known)} are "
+            "of a user or item that is not in the data and all others are in the data: expected "
+            "some to measure"
+        )
 
 
 def _pairs(data: Interactions) -> _core.Csr:

@@ -13,11 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .fitted import NewUser
+from .fitted import NewUser, Reasons
 from .recommender import Recommender
 from .scoring import FactorScores, Numbers
 
 __all__ = ["VectorModel"]
+
+FloatArray = npt.NDArray[np.float32]
+
+RIDGE = 0.01
+"""The penalty by which reasons are found, as a share of the mean square of vectors on an axis."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -28,23 +33,49 @@ class VectorModel(Recommender):
         return self._scores_of(self.fitted.arrays["users"][users])
 
     def _new_scores(self, users: Sequence[NewUser]) -> FactorScores:
-        queries = [user.query for user in users if user.query is not None]
-        return self._scores_of(np.array(queries, np.float32))
+        return self._scores_of(self._new_vectors(users))
 
-    def _scores_of(self, vectors: npt.NDArray[np.float32]) -> FactorScores:
-        # The biases of a user and of all pairs do not change the order of items.
+    def _new_vectors(self, users: Sequence[NewUser]) -> FloatArray:
+        """The vectors of new users; after the vector a query may have the user's bias."""
+        width = self.fitted.arrays["users"].shape[1]
+        vectors = np.empty((len(users), width), np.float32)
+        for row, user in enumerate(users):
+            if user.query is None or user.query.shape not in ((width,), (width + 1,)):
+                raise ValueError(
+                    f"users: new user {row}, counted from 0, is of another model, expected one "
+                    f"with a vector of {width} numbers, as fold_in makes"
+                )
+            vectors[row] = user.query[:width]
+        return vectors
+
+    def _scores_of(self, vectors: FloatArray) -> FactorScores:
+        # The biases of a user and of all pairs do not change the order of items: see _offsets.
         arrays = self.fitted.arrays
         return FactorScores(vectors, arrays["items"], arrays.get("item_bias"))
 
-    def _predict(self, users: Numbers, items: Numbers) -> npt.NDArray[np.float32]:
+    def _offsets(self, users: Numbers | Sequence[NewUser]) -> FloatArray | None:
+        arrays = self.fitted.arrays
+        if "bias" not in arrays and "user_bias" not in arrays:
+            return None
+        offsets = np.zeros(len(users), np.float32)
+        if not isinstance(users, np.ndarray):
+            width = arrays["users"].shape[1]
+            for row, user in enumerate(users):
+                if user.query is not None:
+                    offsets[row] = user.query[width:].sum()
+        elif "user_bias" in arrays:
+            offsets += arrays["user_bias"][users]
+        if "bias" in arrays:
+            offsets += arrays["bias"]
+        return offsets
+
+    def _predict(self, users: Numbers, items: Numbers) -> FloatArray:
         arrays = self.fitted.arrays
         scores = np.einsum("kd,kd->k", arrays["users"][users], arrays["items"][items])
-        for name, place in (("user_bias", users), ("item_bias", items)):
-            if name in arrays:
-                scores += arrays[name][place]
-        if "bias" in arrays:
-            scores += arrays["bias"]
-        found: npt.NDArray[np.float32] = scores
+        if "item_bias" in arrays:
+            scores += arrays["item_bias"][items]
+        offsets = self._offsets(users)
+        found: FloatArray = scores if offsets is None else scores + offsets
         return found
 
     def _item_similarity(self, items: Numbers) -> FactorScores:
@@ -53,8 +84,37 @@ class VectorModel(Recommender):
     def _user_similarity(self, users: Numbers) -> FactorScores:
         return _cosines(self.fitted.arrays["users"], users)
 
+    def _reasons(self, user: int | NewUser, item: int) -> Reasons:
+        """Writes the user's vector as a sum of those of their items, as well as these can.
 
-def _cosines(vectors: npt.NDArray[np.float32], rows: Numbers) -> FactorScores:
+        The sum is that of ridge regression, whose penalty is so small that it only holds back what
+        nearly parallel vectors would cancel of each other. What is left of the user's vector, and
+        biases, come of no item: parts and rest add up to the score.
+        """
+        if isinstance(user, NewUser):
+            vector = self._new_vectors([user])[0]
+            offsets = self._offsets([user])
+        else:
+            vector = self.fitted.arrays["users"][user]
+            offsets = self._offsets(np.array([user], np.uint32))
+        arrays, had = self.fitted.arrays, self._had(user)
+        target = arrays["items"][item].astype(np.float64)
+        score = float(vector @ target)
+        if "item_bias" in arrays:
+            score += float(arrays["item_bias"][item])
+        if offsets is not None:
+            score += float(offsets[0])
+        own = arrays["items"][had].astype(np.float64)
+        squares = own.T @ own
+        penalty = RIDGE * np.trace(squares) / len(target)
+        if penalty == 0:
+            return Reasons(had, np.zeros(len(had)), score)
+        shares = own @ np.linalg.solve(squares + penalty * np.eye(len(target)), vector)
+        parts = shares * (own @ target)
+        return Reasons(had, parts, score - float(parts.sum()))
+
+
+def _cosines(vectors: FloatArray, rows: Numbers) -> FactorScores:
     """The cosines of some rows with all; those of a vector of length 0 are 0."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     directions = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)

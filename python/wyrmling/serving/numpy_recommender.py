@@ -84,7 +84,10 @@ def recommend(user: Any, n: int = 10, exclude_seen: bool = True) -> list[tuple[A
         start, end = arrays["seen_indptr"][number : number + 2].tolist()
         had = arrays["seen_items"][start:end]
     scores = arrays["items"] @ arrays["users"][number]
-    return _best(scores + arrays["bias"] if "bias" in arrays else scores, n, had)
+    for name, at in (("bias", slice(None)), ("offsets", number)):
+        if name in arrays:
+            scores = scores + arrays[name][at]
+    return _best(scores, n, had)
 
 
 def similar_items(item: Any, n: int = 10) -> list[tuple[Any, float]]:

@@ -188,13 +188,16 @@ def _package(name: str) -> str:
 
 def _write_scores(model: Recommender, path: Path, histories: bool) -> None:
     """Writes what a model scores by, for :mod:`.numpy_recommender`."""
-    scores = model._scores(np.arange(len(model.user_ids), dtype=np.uint32))
+    everybody = np.arange(len(model.user_ids), dtype=np.uint32)
+    scores, offsets = model._scores(everybody), model._offsets(everybody)
     if not isinstance(scores, FactorScores):
         raise TypeError(
             f"a {type(model).__name__} does not score by vectors, which needs='numpy' needs; "
             "needs='wyrmling' takes all models"
         )
     arrays: dict[str, npt.NDArray[Any]] = {"users": scores.queries, "items": scores.items}
+    if offsets is not None:
+        arrays["offsets"] = offsets
     if scores.bias is not None:
         arrays["bias"] = scores.bias
     for name, array in arrays.items():

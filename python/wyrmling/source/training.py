@@ -30,6 +30,7 @@ from .chained import program
 from .columns import CAPACITY
 from .form import Constant, Leaf
 from .programs import Program
+from .read_once import ReadOnce
 from .refuse import SourceError, Unreadable
 from .walker import OTHER_LENGTH
 
@@ -197,6 +198,9 @@ def prepare(
     floating-point number, ValueError for a name that is given twice, SourceError if it cannot be
     read.
     """
+    if isinstance(loss, ReadOnce):
+        kept: Loss = loss.read(prepare, columns, sample, parameters)
+        return kept
     title = getattr(loss, "__qualname__", type(loss).__qualname__)
     given: dict[str, tuple[str, Any]] = {}
     samples = {name: _sample(*each) for name, each in columns.items()}

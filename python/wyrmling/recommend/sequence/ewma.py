@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ... import nn
 from ..factors import Loss
-from ..fitted import ArrayType
+from ..fitted import ArrayType, NewUser, Reasons
 from .losses import next_items
 from .sequence_model import SequenceModel
 
@@ -42,3 +42,14 @@ class EWMA(SequenceModel):
         for vector in vectors[1:]:
             state = nn.ewma(state, vector, arrays["decay"])
         return state
+
+    def _reasons(self, user: int | NewUser, item: int) -> Reasons:
+        """The state is a sum of vectors of items with weights of the decay: parts are exact."""
+        arrays, steps = self.fitted.arrays, self._steps(user)
+        target = arrays["items"][item].astype(np.float64)
+        kept = 1.0 / (1.0 + np.exp(-arrays["decay"].astype(np.float64)))
+        had, places = np.unique(steps, return_inverse=True)
+        after = np.arange(len(steps))[::-1, None]
+        shares = kept**after * np.where(after == len(steps) - 1, 1.0, 1.0 - kept)
+        parts = (shares * arrays["items"][steps]) @ target
+        return Reasons(had, np.bincount(places, parts, len(had)), float(arrays["item_bias"][item]))

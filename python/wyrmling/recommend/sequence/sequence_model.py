@@ -22,8 +22,9 @@ import wyrmling as wy
 
 from ... import nn
 from ...data import Id, Interactions
+from ..arguments import numbers_of
 from ..factors import FactorModel
-from ..fitted import Arrays, ArrayType, Fitted, NewUser
+from ..fitted import Arrays, ArrayType, Fitted, NewUser, Reasons
 from ..hyperparameters import Bounds
 from ..scoring import Numbers
 from ..training import Task
@@ -39,6 +40,7 @@ class SequenceModel(FactorModel):
     """A model of the next item: a state, computed of the items before, times an item's vector.
 
     Interactions are taken in the order of their times, or of their rows where there are no times.
+    Values and weights count for nothing.
 
     Args:
         loss: how the item that came is compared with ``n_negatives`` that the user never had:
@@ -72,7 +74,7 @@ class SequenceModel(FactorModel):
         for name, kind in self._parameter_types().items():
             tables[name] = wy.Parameter(self._start(name, kind, task), name=name)
         histories = _histories(task)
-        users, samples = self._windows(histories, np.unique(task.data.users))
+        users, samples = self._windows(histories, np.unique(task.data.users), task.data.n_items)
         if not len(samples):
             raise ValueError(
                 "data has no user with two interactions who lacks an item, "
@@ -135,9 +137,10 @@ class SequenceModel(FactorModel):
             return known.astype(np.float32)
         return np.zeros(shape, np.float32) if len(shape) == 1 else nn.xavier(shape, task.rng)
 
-    def _windows(self, histories: wy.Ragged, users: Numbers) -> tuple[Numbers, wy.Ragged]:
+    def _windows(
+        self, histories: wy.Ragged, users: Numbers, n_items: int
+    ) -> tuple[Numbers, wy.Ragged]:
         """The samples of some users: whose each is, and its items. Windows overlap by one item."""
-        n_items = int(histories.values.max()) + 1 if len(histories.values) else 0
         of: list[int] = []
         starts: list[int] = []
         ends: list[int] = []
@@ -197,9 +200,40 @@ class SequenceModel(FactorModel):
 
         Raises:
             KeyError: an item that the model does not know.
+            TypeError: one id alone, a set, or what is no id.
         """
-        items = self._known("items", history)
-        return NewUser(np.unique(items), self._query(items))
+        steps = numbers_of("history", self.item_ids, history, ordered=True)
+        return NewUser(np.unique(steps), self._query(steps), steps)
+
+    def _reasons(self, user: int | NewUser, item: int) -> Reasons:
+        """How much less the score would be without each item: an approximation.
+
+        Scores are no sums of what items add, so that parts do not add up. An item is left out of
+        the last ``max_length`` wherever it occurs there; those before add nothing.
+        """
+        arrays, steps = self.fitted.arrays, self._steps(user)
+        target = arrays["items"][item]
+        had = np.unique(steps)
+        without = [steps[steps != one] for one in had]
+        states = self._states(wy.Ragged.from_list([steps, *without]), arrays)
+        scores = states.astype(np.float64) @ target
+        return Reasons(had, scores[0] - scores[1:])
+
+    def _steps(self, user: int | NewUser) -> Numbers:
+        """The last items that a user had, in their order: those that their state depends on."""
+        if isinstance(user, NewUser):
+            if user.steps is None:
+                raise ValueError("user: a new user of another model, expected one of fold_in")
+            steps = user.steps
+        else:
+            arrays = self.fitted.arrays
+            if "history_items" not in arrays:
+                raise RuntimeError(
+                    "the model was saved without histories: it does not know what users have had"
+                )
+            begin, end = arrays["history_offsets"][user : user + 2].tolist()
+            steps = arrays["history_items"][begin:end]
+        return steps[-self.max_length :]
 
     def _query(self, items: Numbers) -> FloatArray:
         arrays = self.fitted.arrays

@@ -1,0 +1,131 @@
+"""Arguments of a model's methods: flags, counts and ids, checked before anything is computed.
+
+An error names the argument, the value and what was expected. A text is one id and never several of
+a letter each, and bytes are no integers.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Set
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..data import Id, Ids
+from ..data.columns import id_column
+
+__all__ = [
+    "check_choice",
+    "check_count",
+    "check_flag",
+    "is_one",
+    "numbers_of",
+    "of_ids",
+    "one_id",
+    "several",
+]
+
+TEXTS = str, bytes, bytearray
+
+
+def check_flag(name: str, value: object) -> bool:
+    """A truth value; raises TypeError for anything else."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} is {value!r}, expected True or False")
+    return bool(value)
+
+
+def check_count(name: str, value: object) -> int:
+    """An integer of at least 1.
+
+    Raises:
+        TypeError: no integer.
+        ValueError: an integer below 1.
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} is {value!r}, expected an integer at least 1")
+    if value < 1:
+        raise ValueError(f"{name} is {value}, expected an integer at least 1")
+    return int(value)
+
+
+def check_choice(name: str, value: object, words: tuple[str, ...]) -> None:
+    """Raises ValueError unless a value is one of some words."""
+    if not isinstance(value, str) or value not in words:
+        raise ValueError(f"{name} is {value!r}, expected {' or '.join(map(repr, words))}")
+
+
+def is_one(given: object) -> bool:
+    """Whether what is given is one id, or may be meant as one, and is no collection of ids.
+
+    >>> [is_one(given) for given in ("ann", b"ann", 7, None, ["ann"], ())]
+    [True, True, True, True, False, False]
+    """
+    if isinstance(given, np.ndarray):
+        return given.ndim == 0
+    return isinstance(given, TEXTS) or not isinstance(given, Iterable)
+
+
+def several(name: str, given: Any, *, ordered: bool = False) -> npt.NDArray[np.int64] | list[Id]:
+    """A collection of ids, as :func:`wyrmling.data.columns.id_column` has it.
+
+    Args:
+        name: what errors call it.
+        given: the ids: a sequence, an iterator, an array or a series; a set or the keys of a dict
+            too, unless their order counts.
+        ordered: whether it does.
+
+    Raises:
+        TypeError: no collection of ids, or an id of another type.
+        ValueError: a missing value.
+    """
+    if is_one(given):
+        raise TypeError(f"{name}: expected several ids, such as [{_shown(given)}], got {given!r}")
+    if isinstance(given, (Set, dict)) and not ordered:
+        given = list(given)
+    return id_column(name, given)
+
+
+def one_id(name: str, given: Any) -> Id:
+    """One id; raises TypeError for what is none."""
+    if isinstance(given, bool) or not isinstance(given, (int, str, np.integer)):
+        raise TypeError(f"{name} is {given!r}, expected an id (an int or str), or several")
+    id_: Id = given  # type: ignore[assignment]
+    return id_
+
+
+def numbers_of(
+    name: str, of: Ids, ids: Iterable[Id], *, ordered: bool = False
+) -> npt.NDArray[np.uint32]:
+    """The numbers of some ids, an argument of this name, all of which must be known.
+
+    Args:
+        name: what errors call the argument.
+        of: what is known.
+        ids: what :func:`several` takes.
+        ordered: as there.
+
+    Raises:
+        KeyError: an unknown id.
+        TypeError, ValueError: as :func:`several`.
+    """
+    column = several(name, ids, ordered=ordered)
+    numbers = of.numbers(column, name)
+    if unknown := np.flatnonzero(numbers < 0).tolist():
+        of.number(column[unknown[0]], "user" if name == "users" else "item")  # raises
+    return numbers.astype(np.uint32)
+
+
+def of_ids(ids: npt.NDArray[np.int64] | list[Id]) -> npt.NDArray[Any]:
+    """Ids as an array: int64, or objects where any is a text, as :class:`.Ids` gives them."""
+    if isinstance(ids, np.ndarray):
+        return ids
+    values = np.empty(len(ids), object)
+    values[:] = ids
+    return values
+
+
+def _shown(given: object) -> str:
+    return repr(given) if isinstance(given, (str, int)) else "'ann'"

@@ -1,0 +1,129 @@
+"""New users by ratings: least squares beside their sum, and losses that are read once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from every_model import DATA, ITEMS, fitted, make
+
+from wyrmling.recommend import Custom, ExplicitMF
+from wyrmling.source import training
+
+RATED = ["i3", "i5", "i5", "i7", "i11"], [5.0, 1.0, 2.0, 4.0, -3.0]
+
+
+def total(model: Any, query: Any, penalties: tuple[float, float]) -> float:
+    """The sum that training makes least, of a user's vector and bias."""
+    arrays = {name: array.astype(np.float64) for name, array in model.fitted.arrays.items()}
+    vector, bias, found = query[:-1], query[-1], 0.0
+    for item, value in zip(*RATED, strict=True):
+        at = ITEMS.index(item)
+        predicted = vector @ arrays["items"][at] + arrays["item_bias"][at]
+        found += 0.5 * (predicted + bias + arrays["bias"][0] - value) ** 2
+    return found + 0.5 * (penalties[0] * (vector @ vector) + penalties[1] * bias**2)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("settings", "penalties"),
+    [
+        ({}, (5 * 0.05, 0.0)),
+        ({"l2_users": 0.5, "l2_bias": 0.2}, (5 * 0.5, 5 * 0.2)),
+        ({"l2_per": "step", "batch_size": 2, "l2": 0.3, "l2_bias": 0.1}, (3 * 0.3, 3 * 0.1)),
+    ],
+)
+def test_ratings_of_a_new_user(settings: dict[str, Any], penalties: tuple[float, float]) -> None:
+    model = make("ExplicitMF", epochs=8, **settings).fit(DATA)
+    new = model.fold_in(RATED[0], values=RATED[1])
+    assert new.items.tolist() == [3, 5, 7, 11]
+    least = new.query.astype(np.float64)
+    for axis in range(5):
+        for step in (-0.01, 0.01):
+            moved = least.copy()
+            moved[axis] += step
+            assert total(model, moved, penalties) > total(model, least, penalties) - 1e-6
+            # A minimum of a square: both sides are as high.
+        up, down = least.copy(), least.copy()
+        up[axis] += 0.1
+        down[axis] -= 0.1
+        assert total(model, up, penalties) == pytest.approx(total(model, down, penalties), abs=1e-4)
+    # Scores are ratings.
+    arrays = model.fitted.arrays
+    for item, score in model.recommend(new, 3):
+        at = ITEMS.index(item)
+        rating = least[:-1] @ arrays["items"][at] + arrays["item_bias"][at] + arrays["bias"][0]
+        assert score == pytest.approx(rating + least[-1], abs=1e-5)
+
+
+def test_without_a_penalty_the_shortest_solution_is_taken() -> None:
+    model = make("ExplicitMF", l2=0.0).fit(DATA)
+    query = model.fold_in(["i3"], values=[5.0]).query
+    assert np.isfinite(query).all()
+    best = model.recommend(model.fold_in(["i3"], values=[5.0]), 30, exclude_seen=False)
+    assert dict(best)["i3"] == pytest.approx(5.0, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        (None, ValueError, "^values is None, expected a number for each item of the history"),
+        ([1.0], ValueError, "^values has 1 numbers, expected one for each of 2 items"),
+        ([1.0, float("nan")], ValueError, "^values: row 1, counted from 0, is nan"),
+        ([1.0, None], ValueError, "^values: row 1"),
+        ([1.0, 1e39], ValueError, "^values: row 1"),
+        (["a", "b"], TypeError, "^values: expected numbers"),
+        ("ab", TypeError, "^values: expected numbers, found a str"),
+    ],
+)
+def test_other_values_are_refused(values: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        fitted("ExplicitMF").fold_in(["i3", "i5"], values=values)
+
+
+def squared(users, items, user, item, value):  # type: ignore[no-untyped-def]
+    return 0.5 * (users[user] @ items[item] - value) ** 2
+
+
+def test_values_for_a_loss_of_ones_own() -> None:
+    model = Custom(squared, factors=4, num_threads=1, l2=0.0, epochs=40).fit(DATA)
+    high, low = (
+        dict(model.recommend(model.fold_in(["i3"], values=[value]), 30, exclude_seen=False))["i3"]
+        for value in (4.0, -4.0)
+    )
+    assert high == pytest.approx(4.0, abs=1.0)
+    assert low == pytest.approx(-4.0, abs=1.0)
+    # Nothing is drawn, so that who had everything teaches, too.
+    assert model.fold_in(ITEMS, values=[3.0] * len(ITEMS)).query.any()
+    with pytest.raises(ValueError, match="values is None"):
+        model.fold_in(["i3"])
+    with pytest.raises(ValueError, match="the loss asks for no value, expected None"):
+        fitted("Custom").fold_in(["i3"], values=[4.0])
+
+
+@pytest.mark.parametrize("name", ["BPR", "WARP", "LogisticMF", "Custom", "FactorizationMachine"])
+def test_a_loss_is_read_once_for_a_fitted_state(name: str, monkeypatch: Any) -> None:
+    reads = []
+    read = training._read
+    monkeypatch.setattr(training, "_read", lambda *args: (reads.append(args), read(*args))[1])
+    model = make(name).fit(DATA)
+    del reads[:]
+    first = model.fold_in(["i3", "i5"]).query
+    assert len(reads) == 1
+    np.testing.assert_array_equal(model.fold_in(["i3", "i5"]).query, first)
+    assert not np.array_equal(model.fold_in(["i4", "i8", "i9"]).query, first)
+    assert len(reads) == 1
+    # Another state has another loss.
+    model.fit(DATA.take(np.arange(60)))
+    assert not np.array_equal(model.fold_in(["i3", "i5"]).query, first)
+    assert len(reads) > 1
+    again = make(name).fit(DATA.take(np.arange(60)))
+    np.testing.assert_array_equal(
+        model.fold_in(["i3", "i5"]).query, again.fold_in(["i3", "i5"]).query
+    )
+
+
+def test_ratings_take_no_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = fitted("ExplicitMF")
+    monkeypatch.setattr(ExplicitMF, "_minimise", None)
+    assert model.fold_in(["i3"], values=[5.0]).query.shape == (5,)
