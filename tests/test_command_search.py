@@ -77,11 +77,13 @@ def test_the_best_of_some_trials_is_printed_and_saved(
 
 def test_halving_gives_the_best_more_epochs(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["search", file, "--model", "bpr", "--method", "halving", "--trials", 9]
-    command += ["--epochs", 9, "--threads", 1, "--vary", "factors=4,8", "--json"]
+    command += ["--epochs", 9, "--threads", 1, "--vary", "factors=4,8", "--vary", "lr=0.01..1"]
+    command += ["--json"]
     assert run(*command) == 0
     found = json.loads(capsys.readouterr().out)
     assert [trial["epochs"] for trial in found["trials"]] == [1] * 9 + [3] * 3 + [9]
     assert {trial["parameters"]["factors"] for trial in found["trials"]} == {4, 8}
+    assert {*found["best"]["parameters"]} == {"factors", "lr"}
     assert found["saved"] is None
 
 

@@ -13,6 +13,7 @@ import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -305,13 +306,31 @@ def test_where_files_are_kept(
 def test_what_killed_processes_left_is_removed(publisher: Publisher) -> None:
     url = publisher.publish("/ml.zip", archive_of("100k"))
     folder().mkdir(parents=True)
-    old, new = folder() / "movielens-1m-12345678.9-ab.part", folder() / "movielens-1m.new.part"
-    for path in (old, new):
+    names = ["movielens-1m-1234abcd.9-0123abcd.part", "movielens-1m-1234abcd.9-ffffffff.part"]
+    old, new, foreign = (folder() / name for name in (*names, "browser.zip.part"))
+    for path in (old, new, foreign):
         path.write_bytes(b"half")
-    os.utime(old, (time.time() - 90_000,) * 2)
+    for path in (old, foreign):
+        os.utime(path, (time.time() - 90_000,) * 2)
     check(movielens("100k", url=url))
     assert old.name not in kept()
     assert new.name in kept()
+    assert foreign.name in kept()
+
+    # That is what names are like while a file is written.
+    seen = []
+
+    def look(request: BaseHTTPRequestHandler) -> None:
+        seen.extend(kept())
+        sending(archive_of("1m"))(request)
+
+    url = publisher.publish("/ml-1m.zip", archive_of("1m"))
+    publisher.answers["/ml-1m.zip"] = look
+    check(movielens("1m", url=url))
+    (part,) = (
+        name for name in seen if name.endswith(".part") and name not in [*names, foreign.name]
+    )
+    assert cache.PART.fullmatch(part)
 
 
 SCRIPT = """
@@ -407,3 +426,21 @@ def test_progress_goes_to_the_standard_error(
     goodbooks(url=publisher.publish("/ratings.csv", lines_of("goodbooks")), progress=True)
     size = len(lines_of("goodbooks"))
     assert capsys.readouterr().err == f"goodbooks: {size} of {size} bytes\n"
+
+    # With tqdm, its bar is told the same.
+    told: list[object] = []
+
+    class Bar:
+        def __init__(self, **options: object) -> None:
+            told.append((options["desc"], options["total"]))
+
+        def update(self, count: int) -> None:
+            told.append(count)
+
+        def close(self) -> None:
+            told.append("closed")
+
+    monkeypatch.setitem(sys.modules, "tqdm.auto", SimpleNamespace(tqdm=Bar))
+    movielens("100k", url=publisher.publish("/other.zip", content), progress=True)
+    assert told == [("movielens-100k", len(content)), len(content), "closed"]
+    assert capsys.readouterr().err == ""

@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> None:
     if options.save is not None:
         files.check_destination(options.save, options.file, "--save")
     model = model_of(options)
-    space = {**around(model), **dict(options.vary)}
+    space = dict(options.vary) or around(model)
     if not space:
         raise ValueError(f"{options.model} has no hyperparameters to search; see --vary")
     data, _ = files.read(options)
@@ -69,8 +69,8 @@ def add_options(parser: argparse.ArgumentParser, model: str) -> None:
         default=[],
         metavar="NAME=VALUES",
         help="what a hyperparameter may be: factors=16,32,64 for a choice, lr=0.01..0.2 for what "
-        "is between, with --vary for each; others are varied around their defaults, but for "
-        "those that are given as options",
+        "is between, with --vary for each [those that matter most, around their defaults, but "
+        "for those that are given other values as options]",
     )
     option("--trials", type=types.natural, default=20, help="how many [%(default)s]")
     option(

@@ -29,6 +29,8 @@ __all__ = ["Source", "directory", "obtain"]
 T = TypeVar("T")
 MOST_TEXT = 4096
 """Bytes of a text with a checksum, at most."""
+PART = re.compile(r"[a-z0-9-]+-[0-9a-f]{8}\.[0-9]+-[0-9a-f]{8}\.part")
+"""Names of files that are being written."""
 ABANDONED = 24 * 3600.0
 """After so many seconds without a change nobody writes to a file any more."""
 
@@ -207,6 +209,8 @@ def _suffix(url: str) -> str:
 def _remove_abandoned(folder: Path) -> None:
     """Removes what killed processes have left of their downloads."""
     for path in folder.glob("*.part"):
+        if not PART.fullmatch(path.name):
+            continue  # Other programs call files so too, and the caller may share the directory.
         try:
             if time.time() - path.stat().st_mtime > ABANDONED:
                 path.unlink()
