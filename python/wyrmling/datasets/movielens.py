@@ -52,6 +52,15 @@ def movielens(
             file cannot be read or written.
         ValueError: another size; a ``url`` that is not of https or http; an archive or a line of
             ratings that cannot be read.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> lines = ["196,242,3,881250949", "186,302,3,891717742", "196,377,1,878887116"]
+    >>> with TemporaryDirectory() as directory:
+    ...     file = Path(directory) / "u.data"
+    ...     size = file.write_text("\\n".join(lines).replace(",", "\\t"))
+    ...     movielens("100k", from_file=file)
+    Interactions(3 of 2 users, 3 items)
     """
     # It needs urllib, which takes longer to import than all else here.
     from .loading import load
