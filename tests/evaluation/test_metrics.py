@@ -3,14 +3,20 @@
 Scores are small integers, so that ties are plenty and sums are exact.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ranking_oracle import Pairs, interactions, metric, model_of
 
+from wyrmling import _core
 from wyrmling.data import Interactions
-from wyrmling.evaluation import evaluate, metrics
+from wyrmling.evaluation import evaluate, metrics, ranking
+from wyrmling.evaluation.trained import Trained
 
 N_USERS, N_ITEMS = 5, 9
 NAMES = [
@@ -43,6 +49,73 @@ def test_metrics_are_what_they_are_defined_to_be(
         else:
             np.testing.assert_allclose(found.per_user[name], values, atol=1e-12, err_msg=name)
     assert found.skipped.seen == (len(train & test) if exclude_seen else 0)
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 10, 1000])
+@pytest.mark.parametrize("exclude_seen", [True, False])
+def test_ranks_beyond_lists(
+    levels: int, exclude_seen: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Items enough that the best held-out one, and those with its score, are beyond the list."""
+    monkeypatch.setattr(ranking, "LISTED_AT_ONCE", 64)  # several blocks
+    rng = np.random.default_rng(levels)
+    n_users, n_items = 12, 60
+    scores = rng.integers(0, levels, (n_users, n_items)).astype(np.float64)
+    test = {(u, i) for u in range(n_users) for i in rng.choice(n_items, 1 + u).tolist()}
+    for user, item in test:
+        if user % 2:  # what was held out is at the end
+            scores[user, item] = -float(rng.integers(1, 1 + levels))
+    scores[3, 5], scores[4, :9], scores[5, 7] = np.inf, -np.inf, -np.inf
+    train = {(u, i) for u in range(n_users) for i in rng.choice(n_items, 9).tolist()}
+    names = [f"{kind}@{k}" for kind in (*metrics.AT_K, "mrr") for k in (1, 4, 5, 59, 60, 61)]
+    names += ["mrr", "auc", "novelty@5", "coverage@5"]
+    table = scores.astype(np.float32)
+    data = interactions(train, n_users, n_items)
+    seen = _core.Csr(data.users, data.items, n_users, n_items)
+    # The scores of an item are its own; a product of infinity with 0 would be no number.
+    items = np.zeros((n_items, 0), np.float32)
+
+    class Blocks:
+        def __init__(self, users: npt.NDArray[np.uint32]) -> None:
+            self.users = users
+
+        def blocks(self) -> Iterator[tuple[npt.NDArray[np.uint32], Any]]:
+            for row, user in enumerate(self.users.tolist()):
+                one = np.zeros((1, 0), np.float32), items, table[user]
+                yield np.array([row], np.uint32), one
+
+    model = Trained(data.user_ids, data.item_ids, seen, Blocks)
+    held_out = interactions(test, n_users, n_items)
+    found = evaluate(model, held_out, names, exclude_seen=exclude_seen)
+    for name in names:
+        expected = metric(name, scores, train, test, exclude_seen)
+        assert found[name] == pytest.approx(np.mean(list(expected.values())), abs=1e-12), name
+        # One by one, lists have other lengths.
+        alone = evaluate(model, held_out, name, exclude_seen=exclude_seen)
+        assert alone[name] == pytest.approx(found[name], abs=1e-12), name
+
+
+def test_scores_that_are_equal_but_for_rounding() -> None:
+    """The ranks of products that NumPy adds up in another order, and of equal vectors."""
+    rng = np.random.default_rng(8)
+    users, items = rng.normal(size=(20, 33)), rng.normal(size=(50, 33))
+    items[25:] = items[:25]
+    users[0] = 0.0
+    test = {(u, i) for u in range(20) for i in (u, u + 25, (u + 7) % 50)}
+    data = interactions(test, 20, 50)
+    vectors = users.astype(np.float32), items.astype(np.float32)
+    empty = _core.Csr(*(np.zeros(0, np.uint32),) * 2, 20, 50)
+    model = Trained(
+        data.user_ids, data.item_ids, empty, lambda rows: (vectors[0][rows], vectors[1], None)
+    )
+    found = evaluate(model, data, "mrr").per_user["mrr"]
+    # Of items with equal vectors both count, so that ranks are even.
+    exact = vectors[0].astype(np.float64) @ vectors[1].astype(np.float64).T
+    for user in range(20):
+        best = max(exact[user, i] for u, i in test if u == user)
+        rank = int((exact[user] >= best - 1e-6).sum())
+        assert found[user] == 1 / rank
+        assert rank % 2 == 0
 
 
 def test_all_metrics_are_documented() -> None:
