@@ -20,8 +20,15 @@ __all__ = ["Choices", "around", "varied"]
 
 Choices = Sequence[Any] | Distribution
 
-# By hyperparameter, how many times smaller and larger than the default it may be.
-RATIOS = {"lr": 4.0, "l2": 8.0, "l2_bias": 8.0, "alpha": 8.0, "shrink": 10.0}
+# By hyperparameter, the least and the most that it may be, in multiples of the default. A penalty
+# that is a few times too large leaves nothing to be learnt, one that is too small does less harm.
+RANGES = {
+    "lr": (0.25, 4.0),
+    "l2": (0.2, 3.0),
+    "l2_bias": (0.1, 4.0),
+    "alpha": (0.1, 10.0),
+    "shrink": (0.1, 10.0),
+}
 # By hyperparameter, of which multiples of the default one is taken.
 MULTIPLES = {"factors": (0.5, 1, 2, 4), "neighbours": (0.25, 0.5, 1, 2)}
 
@@ -33,8 +40,9 @@ def around(model: Recommender) -> dict[str, Choices]:
     for name, value in model.get_params().items():
         if value != defaults[name] or not value:
             continue
-        if name in RATIOS:
-            space[name] = log_uniform(value / RATIOS[name], value * RATIOS[name])
+        if name in RANGES:
+            low, high = RANGES[name]
+            space[name] = log_uniform(value * low, value * high)
         elif name in MULTIPLES:
             space[name] = [int(value * times) for times in MULTIPLES[name]]
     return space
