@@ -10,9 +10,9 @@ product, without bias. The loss -sigmoid(score of an item seen - score of an ite
 uniformly from all) is summed over batches of 10, for 50 epochs of SGD, on one thread and
 on two.
 
-Printed are the metrics of `wyrmling.evaluate`, which defines them, beside those of
-popularity, and samples a second in the fastest epoch. The mean reciprocal rank is expected
-above 0.09 in every run; if one is not, the exit code is 1.
+Printed are the metrics of `wyrmling.evaluation`, which defines them, beside those of
+popularity, and samples a second in the fastest epoch. The mean reciprocal rank (of a user's
+best item) is expected above 0.5 in every run; if one is not, the exit code is 1.
 """
 
 import argparse
@@ -24,15 +24,17 @@ import numpy.typing as npt
 import wyrmling as wy
 from wyrmling.data import Interactions
 from wyrmling.datasets import read_interactions
-from wyrmling.evaluate import Quality, evaluate, popularity
+from wyrmling.evaluation import Evaluation, evaluate, popularity
+from wyrmling.recommend import Custom
 
 FACTORS, BATCH, EPOCHS = 32, 10, 50
-EXPECTED = 0.09
+EXPECTED = 0.5
+METRICS = ("mrr", "ndcg@10", "recall@10", "auc")
 
 
 def train(
     data: Interactions, test: Interactions, lr: float, threads: int, seed: int
-) -> tuple[Quality, float]:
+) -> tuple[Evaluation, float]:
     """Trains once; what the model is worth, and millions of samples a second."""
     rng = np.random.default_rng(seed)
 
@@ -53,7 +55,8 @@ def train(
         threads=threads,
         seed=seed,
     )
-    quality = evaluate(users.value, items.value, None, data, test)
+    model = Custom.from_factors(users.value, items.value, data)
+    quality = evaluate(model, test, METRICS)
     return quality, history.samples / min(history.seconds) / 1e6
 
 
@@ -71,15 +74,16 @@ def main() -> int:
     worst = 1.0
     for seed in range(options.seeds):
         data, test = everything.split(0.2, seed)
-        rows = [("-", popularity(data, test), "")]
+        rows = [("-", evaluate(popularity(data), test, METRICS), "")]
         for threads in (1, 2):
             quality, speed = train(data, test, options.lr, threads, seed)
-            worst = min(worst, quality.mrr)
+            worst = min(worst, quality["mrr"])
             rows.append((str(threads), quality, f"{speed:11.1f}"))
         for threads, quality, speed in rows:
-            metrics = f"{quality.ndcg:8.4f}  {quality.recall:9.4f}  {quality.auc:8.4f}"
+            mrr, ndcg, recall, auc = (quality[name] for name in METRICS)
             name = f"{threads:>7}" if speed else "popular"
-            print(f"{seed:4}  {name}  {quality.mrr:8.4f}  {metrics}  {speed}")
+            metrics = f"{mrr:8.4f}  {ndcg:8.4f}  {recall:9.4f}  {auc:8.4f}"
+            print(f"{seed:4}  {name}  {metrics}  {speed}")
     print(f"\nworst mean reciprocal rank {worst:.4f}, expected above {EXPECTED}")
     return 0 if worst > EXPECTED else 1
 

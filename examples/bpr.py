@@ -4,7 +4,8 @@ import numpy as np
 
 import wyrmling as wy
 from wyrmling.datasets import make_interactions
-from wyrmling.evaluate import evaluate, popularity
+from wyrmling.evaluation import evaluate, popularity
+from wyrmling.recommend import Custom
 
 FACTORS = 16
 
@@ -49,11 +50,9 @@ wy.fit(
     callback=report,
 )
 
-model = evaluate(users.value, items.value, bias.value, train, test)
-baseline = popularity(train, test)
-print(f"NDCG@10: {model.ndcg:.3f}, by popularity {baseline.ndcg:.3f}")
+model = Custom.from_factors(users.value, items.value, train, item_bias=bias.value)
+found, baseline = (evaluate(ranker, test, "ndcg@10") for ranker in (model, popularity(train)))
+print(f"NDCG@10: {found['ndcg@10']:.3f}, by popularity {baseline['ndcg@10']:.3f}")
 
-scores = items.value @ users.value[0] + bias.value
-scores[train.items[train.users == 0]] = -np.inf
-best = ", ".join(data.item_ids[k] for k in np.argsort(-scores)[:5])
+best = ", ".join(item for item, _ in model.recommend(data.user_ids[0], 5))
 print(f"for {data.user_ids[0]}: {best}")

@@ -13,9 +13,8 @@ of some elements, ``stop_gradient`` lets no gradient pass.
 The submodules: ``arrays`` has NumPy's array functions that are made of several operators, which are
 exported here too, ``sampling`` draws inputs anew for every sample, ``datasets`` reads interactions,
 makes them up and downloads published ones, ``data`` is these and ids, ``nn`` has parts of models,
-``recommend`` has recommenders and their files, ``evaluation`` measures them, ``evaluate`` the
-vectors of models, ``linalg`` is NumPy's linear algebra, ``special`` has the functions of
-``scipy.special``.
+``recommend`` has recommenders and their files, ``evaluation`` measures them, ``linalg`` is NumPy's
+linear algebra, ``special`` has the functions of ``scipy.special``.
 
 >>> import wyrmling as wy
 >>> slope, intercept = wy.Parameter(1.0), wy.Parameter(0.0)
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
         arrays,
         data,
         datasets,
-        evaluate,
         evaluation,
         linalg,
         nn,
@@ -79,7 +77,6 @@ __all__ = [
     "arrays",
     "data",
     "datasets",
-    "evaluate",
     "evaluation",
     "fit",
     "freeze",
@@ -93,7 +90,7 @@ __all__ += _names.__all__
 
 # Importing the package is to cost little: what follows loads functions and submodules when they
 # are asked for.
-_SUBMODULES = {"arrays", "datasets", "drawing", "evaluate", "evaluation", "linalg"}
+_SUBMODULES = {"arrays", "datasets", "drawing", "evaluation", "linalg"}
 _SUBMODULES |= {"data", "nn", "recommend", "sampling", "special", "transforms"}
 _HOMES = {name: module for module, names in _names.HOMES.items() for name in names.split()}
 

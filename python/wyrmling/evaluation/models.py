@@ -49,7 +49,11 @@ def popularity(data: Any) -> Trained:
     It is the least that a model has to beat.
 
     Args:
-        data: Interactions, or a model that was fitted: what was it fitted on.
+        data: Interactions, or a model that was fitted: what it was fitted on.
+
+    Raises:
+        RuntimeError: the model was not fitted, or was saved without histories.
+        TypeError: something else.
     """
     if isinstance(data, Interactions):
         seen = _core.Csr(data.users, data.items, data.n_users, data.n_items)

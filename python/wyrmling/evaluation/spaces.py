@@ -64,6 +64,8 @@ def uniform(low: float, high: float) -> Distribution:
 def log_uniform(low: float, high: float) -> Distribution:
     """Positive numbers whose logarithms are all as likely: what to take for rates and penalties.
 
+    Raises ValueError for a bound that is not above 0, too.
+
     >>> drawn = [log_uniform(0.001, 0.1).rvs(random_state=np.random.default_rng(n)) for n in (0, 1)]
     >>> all(0.001 <= number <= 0.1 for number in drawn)
     True
