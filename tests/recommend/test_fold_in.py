@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
-from every_model import DATA, ITEMS, fitted, make
+from every_model import DATA, ITEMS, NAMES, fitted, fold, make
 
+from wyrmling import SourceError
 from wyrmling.recommend import Custom, ExplicitMF
 from wyrmling.source import training
 
@@ -121,6 +124,35 @@ def test_a_loss_is_read_once_for_a_fitted_state(name: str, monkeypatch: Any) -> 
     np.testing.assert_array_equal(
         model.fold_in(["i3", "i5"]).query, again.fold_in(["i3", "i5"]).query
     )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_threads_learn_new_users_at_once(name: str) -> None:
+    """As those of a server: also what one thread has read that has ended."""
+    model = fitted(name)
+    with ThreadPoolExecutor(1) as ended:
+        ended.submit(fold, model, ["i3"]).result()
+    histories = [[ITEMS[(3 * k + j) % 20] for j in range(1 + k % 5)] for k in range(40)]
+    with ThreadPoolExecutor(8) as several:
+        found = list(several.map(lambda one: model.recommend(fold(model, one), 4), histories))
+    assert found == [model.recommend(fold(model, one), 4) for one in histories]
+
+
+def test_a_loss_needs_no_hash() -> None:
+    @dataclass
+    class Scaled:
+        margin: float
+
+        def __call__(self, users, items, user, item, negative):  # type: ignore[no-untyped-def]
+            score = users[user] @ items[item] - users[user] @ items[negative]
+            return max(0.0, self.margin - score)
+
+    model = Custom(Scaled(1.0), factors=4, epochs=2, num_threads=1)
+    try:
+        model.fit(DATA)
+    except SourceError:
+        pytest.skip("objects that are called are not read")
+    assert len(model.recommend(model.fold_in(["i3"]), 3)) == 3
 
 
 def test_ratings_take_no_training(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -350,7 +350,7 @@ class FactorizationMachine(FactorModel):
         vector = wy.Parameter(np.zeros((1, len(offset)), np.float32), name="users")
         user = np.zeros(len(items), np.uint32)
         self._minimise(
-            self._fixed(self._loss()).loss,
+            self._fixed(self._loss())[0],
             {"users": vector},
             {"users": vector},
             Interactions(user, items, Ids(["new"]), self.fitted.item_ids),

@@ -311,13 +311,14 @@ class FactorModel(VectorModel):
             return np.zeros(width + len(names) - 1, np.float32)
         rng = np.random.default_rng(0)
         tables = {name: wy.Parameter(self._first(name, 1, 1, rng), name=name) for name in names}
-        fixed = self._fixed(loss)
+        fixed, others = self._fixed(loss)
         user = np.zeros(len(items), np.uint32)
         data = Interactions(user, items, Ids(["new"]), self.item_ids, values)
         self._minimise(
-            fixed.loss,
+            fixed,
             tables,
-            tables | fixed.others,
+            # Of each call its own: two runs cannot have one parameter.
+            tables | {name: wy.Parameter(array, name=name) for name, array in others.items()},
             data,
             _core.Csr(user, items, 1, n_items),
             epochs=self.epochs,
@@ -344,39 +345,22 @@ class FactorModel(VectorModel):
             )
         return steps, numbers
 
-    def _fixed(self, loss: Loss) -> Fixed:
-        """A loss of new users, where all else stays as it is in the fitted state."""
-        fitted = self.fitted
-        kept = FIXED.setdefault(fitted, {})
-        if loss not in kept:
-            asked = inspect.signature(loss).parameters
-            arrays = {
-                name: array
-                for name, array in fitted.arrays.items()
-                if name in asked and name not in OF_USERS
-            }
-            # Samplers that read the model read parameters, those that stay as they are too.
-            by_score = any(name in BY_SCORE for name in asked)
-            others = {name: wy.Parameter(array, name=name) for name, array in arrays.items()}
-            kept[loss] = Fixed(ReadOnce(partial(loss, **arrays)), others if by_score else {})
-        return kept[loss]
+    def _fixed(self, loss: Loss) -> tuple[ReadOnce, Arrays]:
+        """A loss of new users, where all else stays as it is in the fitted state, and what samplers
+        read that read the model.
+        """
+        arrays = self.fitted.arrays
+        asked = inspect.signature(loss).parameters
+        fixed = {name: arrays[name] for name in _parameters(loss) if name not in OF_USERS}
+        kept = FIXED.setdefault(self.fitted, {})
+        # By identity, since a loss need not have a hash; what is kept holds it.
+        if id(loss) not in kept:
+            kept[id(loss)] = ReadOnce(partial(loss, **fixed))
+        return kept[id(loss)], fixed if any(name in BY_SCORE for name in asked) else {}
 
 
-@dataclass(frozen=True)
-class Fixed:
-    """A loss by which new users are learnt.
-
-    Args:
-        loss: of the users' parameters and a sample; the others are constants.
-        others: those, as parameters, where samplers read them.
-    """
-
-    loss: ReadOnce
-    others: Parameters
-
-
-FIXED: WeakKeyDictionary[Fitted, dict[Loss, Fixed]] = WeakKeyDictionary()
-"""The losses of new users of each state, which are read and compiled when first asked for."""
+FIXED: WeakKeyDictionary[Fitted, dict[int, ReadOnce]] = WeakKeyDictionary()
+"""The losses of new users of each state, which are read when first asked for."""
 
 
 def _parameters(loss: Loss) -> list[str]:
