@@ -6,7 +6,8 @@ import copy
 import dataclasses
 import pickle
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import numpy as np
 import pytest
@@ -15,25 +16,30 @@ from every_model import (
     DRAWING,
     HAD,
     ITEMS,
+    N_ITEMS,
     NAMES,
     RATED,
     SEQUENCES,
     TRAINED,
     USERS,
+    check_ranking,
     fitted,
     fold,
     hinge,
     interactions,
     make,
     same_answers,
+    scores_of,
 )
 
 from wyrmling.data import Interactions
 from wyrmling.evaluation import evaluate
 from wyrmling.recommend import Recommender
+from wyrmling.recommend.hyperparameters import alternatives, parameter_types
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* is worse than the ranking by popularity")
 every = pytest.mark.parametrize("name", NAMES)
+METRICS = ["auc", "mrr", "ndcg@3", "coverage@4"]
 trained = pytest.mark.parametrize("name", TRAINED)
 
 
@@ -74,6 +80,13 @@ def test_files_and_copies_answer_alike(name: str, tmp_path: Path) -> None:
     if name not in ("FactorizationMachine", "Popularity"):
         with pytest.raises(RuntimeError, match="saved without histories"):
             bare.explain("u2", "i3")
+    test = interactions().take(np.arange(40))
+    for metrics, exclude in ((["auc"], True), (["novelty"], False)):
+        with pytest.raises(RuntimeError, match="saved without histories"):
+            evaluate(bare, test, metrics, exclude_seen=exclude)
+    if name not in ("EASE", "ItemKNN"):
+        both = [dict(evaluate(m, test, METRICS, exclude_seen=False)) for m in (bare, model)]
+        assert both[0] == both[1]
 
 
 @every
@@ -88,6 +101,36 @@ def test_settings_are_listed_changed_and_cloned(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} has no hyperparameter 'colour'"):
         model.set_params(random_state=6, colour="red")
     assert model.random_state == 5
+
+
+@every
+def test_every_setting_at_its_ends(name: str) -> None:
+    """Each word, both truths, and the least of each number: all rank by their scores."""
+    model = make(name)
+    for setting, kind in parameter_types(type(model)).items():
+        values: list[Any] = []
+        for one in alternatives(kind):
+            if get_origin(one) is Literal:
+                values += get_args(one)
+            elif one is bool:
+                values += [False, True]
+            elif one is NoneType:
+                values.append(None)
+            elif get_origin(one) is Annotated and setting not in ("random_state", "num_threads"):
+                number, bounds = get_args(one)
+                least = max(bounds.least, bounds.above)
+                values.append(number(least) if least == bounds.least else 1e-6)
+        for value in values:
+            if setting == "loss" and name == "Custom":
+                continue
+            other = make(name, **{setting: value}).fit(DATA)
+            listed = other.recommend(USERS, 5)
+            scores = scores_of(other)
+            for user in (0, 1, 2, 7):
+                check_ranking(listed.row(user), scores[user], ~HAD[user], 5)
+            new = other.recommend(fold(other, ["i3", "i5"]), 30)
+            assert len(new) == N_ITEMS - 2, (setting, value)
+            assert all(np.isfinite(score) for _, score in new)
 
 
 @every

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from .. import _core
 from ..data import Interactions
 from .intervals import check_level, whole
-from .metrics import DEFAULT, LISTED, parse
+from .metrics import DEFAULT, parse
 from .ranking import measured
 from .result import Evaluation, Skipped
 from .trained import Trained, numbers_of, trained
@@ -56,7 +56,9 @@ def evaluate(
         A mapping of names to values, with ``interval``, ``per_user``, ``users`` and ``skipped``.
 
     Raises:
-        TypeError: not Interactions, or a model that was not fitted.
+        TypeError: not Interactions, or no model.
+        RuntimeError: a model that was not fitted, or was saved without histories that the metrics
+            need.
         ValueError: an unknown metric or choice, an unknown id with ``unknown="error"``, or nothing
             that could be measured.
         FloatingPointError: a score that is not a number.
@@ -83,7 +85,7 @@ def evaluate(
     rows = np.flatnonzero(pairs.counts).astype(np.uint32)
     seen = known.seen.select(rows) if exclude_seen else None
     popularity = np.zeros(known.n_items, np.int64)
-    if any(metric.kind in LISTED for metric in wanted):
+    if any(metric.kind == "novelty" for metric in wanted):
         popularity = np.bincount(known.seen.indices, minlength=known.n_items)
     if not len(rows):
         raise ValueError(f"test has nothing to measure; left out: {skipped or 'nothing'}")

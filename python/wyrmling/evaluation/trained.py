@@ -22,12 +22,25 @@ class Scores(Protocol):
 
 @dataclass(frozen=True)
 class Trained:
-    """A model's ids by number, the pairs that it was trained on, and its scores of some users."""
+    """A model's ids by number, the pairs that it was trained on, and its scores of some users.
+
+    The pairs are None for a model that was saved without histories.
+    """
 
     user_ids: Any
     item_ids: Any
-    seen: _core.Csr
+    pairs: _core.Csr | None
     scores: Scores
+
+    @property
+    def seen(self) -> _core.Csr:
+        """The pairs; raises RuntimeError if it has none."""
+        if self.pairs is None:
+            raise RuntimeError(
+                "the model was saved without histories: it can only be measured with "
+                "exclude_seen=False, and without novelty"
+            )
+        return self.pairs
 
     @property
     def n_users(self) -> int:
@@ -52,7 +65,7 @@ def trained(model: Any) -> Trained:
     if isinstance(model, Trained):
         return model
     if hasattr(model, "_scores"):
-        return Trained(model.user_ids, model.item_ids, model.seen, model._scores)
+        return Trained(model.user_ids, model.item_ids, model.fitted.seen, model._scores)
     raise TypeError(f"model: expected a fitted model, got {type(model).__name__}")
 
 
