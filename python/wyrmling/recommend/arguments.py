@@ -32,7 +32,7 @@ TEXTS = str, bytes, bytearray
 
 def check_flag(name: str, value: object) -> bool:
     """A truth value; raises TypeError for anything else."""
-    if not isinstance(value, (bool, np.bool_)):
+    if value is not True and value is not False and not isinstance(value, np.bool_):
         raise TypeError(f"{name} is {value!r}, expected True or False")
     return bool(value)
 
@@ -44,7 +44,9 @@ def check_count(name: str, value: object) -> int:
         TypeError: no integer.
         ValueError: an integer below 1.
     """
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+    if type(value) is not int and (
+        isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral)
+    ):
         raise TypeError(f"{name} is {value!r}, expected an integer at least 1")
     if value < 1:
         raise ValueError(f"{name} is {value}, expected an integer at least 1")
@@ -63,9 +65,11 @@ def is_one(given: object) -> bool:
     >>> [is_one(given) for given in ("ann", b"ann", 7, None, ["ann"], ())]
     [True, True, True, True, False, False]
     """
+    if isinstance(given, TEXTS):
+        return True
     if isinstance(given, np.ndarray):
         return given.ndim == 0
-    return isinstance(given, TEXTS) or not isinstance(given, Iterable)
+    return not isinstance(given, Iterable)
 
 
 def several(name: str, given: Any, *, ordered: bool = False) -> npt.NDArray[np.int64] | list[Id]:

@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Recommendations"]
+from ..data import Id, Ids
+from .scoring import NO_ITEM, Numbers
+
+__all__ = ["Recommendations", "listed", "named"]
+
+FloatArray = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,3 +70,22 @@ class Recommendations:
                 "score": self.scores[rows, places],
             }
         )
+
+
+def named(ids: Ids, of: npt.NDArray[Any], numbers: Numbers, scores: FloatArray) -> Recommendations:
+    """What was found for each ``of``, by numbers of shape (n, k) with NO_ITEM at ends of lists."""
+    missing = numbers == NO_ITEM
+    if not missing.any():
+        return Recommendations(of, ids.take(numbers), scores)
+    found = np.full(numbers.shape, None)
+    found[~missing] = ids.take(numbers[~missing])
+    return Recommendations(of, found, scores)
+
+
+def listed(ids: Ids, numbers: Numbers, scores: FloatArray) -> list[tuple[Id, float]]:
+    """The only row of what was found, as the row of :func:`named` would be, by fewer steps."""
+    found, own = numbers[0], scores[0]
+    if len(found) and found[-1] == NO_ITEM:
+        there = found != NO_ITEM
+        found, own = found[there], own[there]
+    return list(zip(ids.values[found].tolist(), own.tolist(), strict=True))

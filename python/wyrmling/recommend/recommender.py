@@ -34,8 +34,8 @@ from .files import load_model, save_model
 from .fitted import Arrays, Fitted, NewUser, Reasons, Stateful
 from .history import LearningCurve
 from .hyperparameters import Bounds
-from .recommendations import Recommendations
-from .scoring import NO_ITEM, FactorScores, Numbers, Scores, by_bias, shifted, top
+from .recommendations import listed, named
+from .scoring import FactorScores, Numbers, Scores, by_bias, shifted, top
 from .training import Callback, Task, Watch
 
 __all__ = ["Recommender"]
@@ -273,21 +273,18 @@ class Recommender(Stateful, ABC):
         check_choice("cold_start", cold_start, ("error", "popular"))
         allowed = self._allowed(items, filter_items)
         if isinstance(users, NewUser):
-            best = self._recommend_new([users], n, exclude_seen, allowed)
-            return self._named(fitted.item_ids, np.array([None]), *best).row(0)
+            return listed(fitted.item_ids, *self._recommend_new([users], n, exclude_seen, allowed))
         if is_one(users):
-            one = [one_id("users", users)]
-            best = self._recommend_known(one, n, exclude_seen, allowed, cold_start)
-            return self._named(fitted.item_ids, of_ids(one), *best).row(0)
+            return self._recommend_one(users, n, exclude_seen, allowed, cold_start)
         asked = users if hasattr(users, "__array__") else list(cast(Iterable[Any], users))
         if isinstance(asked, list) and any(isinstance(user, NewUser) for user in asked):
             if not all(isinstance(user, NewUser) for user in asked):
                 raise TypeError("users: expected ids or new users, got some of both")
             best = self._recommend_new(asked, n, exclude_seen, allowed)
-            return self._named(fitted.item_ids, np.full(len(asked), None), *best)
+            return named(fitted.item_ids, np.full(len(asked), None), *best)
         known = several("users", asked)
         best = self._recommend_known(known, n, exclude_seen, allowed, cold_start)
-        return self._named(fitted.item_ids, of_ids(known), *best)
+        return named(fitted.item_ids, of_ids(known), *best)
 
     def similar_items(self, items: Id | Iterable[Id], n: int = 10) -> Any:
         """The items most similar to an item, or to each of several; the item itself is left out.
@@ -425,6 +422,22 @@ class Recommender(Stateful, ABC):
             allowed[numbers_of("filter_items", self.item_ids, filter_items)] = False
         return np.flatnonzero(allowed).astype(np.uint32)
 
+    def _recommend_one(
+        self, user: Any, n: int, exclude_seen: bool, allowed: Numbers | None, cold_start: str
+    ) -> list[tuple[Id, float]]:
+        """As for several known users, by fewer steps."""
+        if type(user) is not str and type(user) is not int:
+            user = one_id("users", user)
+        try:
+            known = np.array([self.user_ids.number(user, "user")], np.uint32)
+        except KeyError:
+            if cold_start == "error":
+                raise
+            return listed(self.item_ids, *top(self._popularity(), None, n, allowed))
+        seen = self.seen.select(known) if exclude_seen else None
+        best, scores = top(self._scores(known), seen, n, allowed)
+        return listed(self.item_ids, best, shifted(scores, self._offsets(known)))
+
     def _recommend_known(
         self,
         users: npt.NDArray[np.int64] | list[Id],
@@ -476,17 +489,4 @@ class Recommender(Stateful, ABC):
         rows = np.arange(len(numbers), dtype=np.uint32)
         itself = _core.Csr(rows, numbers, len(numbers), len(of))
         best = top(scores(numbers), itself, n, None)
-        named = self._named(of, of.take(numbers), *best)
-        return named.row(0) if one else named
-
-    @staticmethod
-    def _named(
-        ids: Ids, of: npt.NDArray[Any], numbers: Numbers, scores: npt.NDArray[np.float32]
-    ) -> Recommendations:
-        """What was found, by ids."""
-        missing = numbers == NO_ITEM
-        if not missing.any():
-            return Recommendations(of, ids.take(numbers), scores)
-        named = np.full(numbers.shape, None)
-        named[~missing] = ids.take(numbers[~missing])
-        return Recommendations(of, named, scores)
+        return listed(of, *best) if one else named(of, of.take(numbers), *best)
