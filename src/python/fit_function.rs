@@ -85,8 +85,20 @@ fn batch_column(
         };
         return Some((BatchColumn { leaf, range }, source));
     }
+    if let (SampleValue::WideInt, Source::Column(words), Leaf::Input { id, name, .. }) =
+        (value, source, leaf)
+    {
+        let (numbers, range) = as_doubles(words)?;
+        let leaf = Leaf::Input {
+            id: *id,
+            ty: Type::new(DType::F64, &[1]),
+            name: name.clone(),
+        };
+        let range = Some(range);
+        return Some((BatchColumn { leaf, range }, Source::Column(numbers.into())));
+    }
     let range = match (value, source) {
-        (SampleValue::Int, Source::Column(data)) => Some(range_of(data)?),
+        (SampleValue::Int | SampleValue::Bool, Source::Column(data)) => Some(range_of(data)?),
         (SampleValue::Int, Source::Sampled { sampler, .. }) => {
             Some((0, i64::from(sampler.item_count()) - 1))
         }
@@ -101,6 +113,25 @@ fn batch_column(
     };
     let leaf = leaf.clone();
     Some((BatchColumn { leaf, range }, source.clone()))
+}
+
+/// Integers of two words each as float64, and the least and the largest; `None` if one has more than 53
+/// bits, or there is none.
+fn as_doubles(words: &Array) -> Option<(Vec<f64>, (i64, i64))> {
+    let view = words.view();
+    let pairs = view.indices().chunks_exact(2);
+    let whole = |pair: &[u32]| (u64::from(pair[0]) | u64::from(pair[1]) << 32).cast_signed();
+    let (mut low, mut high) = (i64::MAX, i64::MIN);
+    for integer in pairs.clone().map(whole) {
+        (low, high) = (low.min(integer), high.max(integer));
+    }
+    let most = 1i64 << f64::MANTISSA_DIGITS;
+    if low > high || low < -most || high > most {
+        return None;
+    }
+    let mut numbers = vec_for(&[pairs.len()]).ok()?;
+    numbers.extend(pairs.map(|pair| whole(pair) as f64));
+    Some((numbers, (low, high)))
 }
 
 /// A loss that is a function, read and compiled.

@@ -69,7 +69,6 @@ REFUSED = {
     "mathematics.scaled_by_a_power_of_two",
     "mathematics.sums_and_products",
     "numpy_scalars.predicates",
-    "numpy_scalars.where_of_numbers",
     "objects.instance_argument_is_changed",
     "objects.named_tuple",
     "recursion_of_unknown_depth.another_list_comes_back",

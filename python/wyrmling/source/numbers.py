@@ -267,7 +267,10 @@ class Numbers(Walker):
         if own == "bool" or own in WHOLE:
             held = self.compute("int_to_float", held)
             if single and own != "bool":
-                self._below(held, 2.0**24, "an integer is no float32", node)
+                below = self.compute("less_int", value.id, self.constant(2**24))
+                above = self.compute("less_int", self.constant(-(2**24)), value.id)
+                both = self.compute("bool_and", below, above)
+                self.guard(both, "an integer is no float32", node)
         if single and own != "float32":
             return self.apply("cast", held, dtype="float32")
         if not single and own == "float32":

@@ -73,8 +73,6 @@ class Returned(Walker):
         if isinstance(value, Number):
             return form.Leaf(results.add(value.id, value.kind, path), value.kind)
         if isinstance(value, Array):
-            if not value.shape:
-                self.refuse(node, "an array without axes as a result", "return float(...) of it")
             if is_integers(value):
                 self.refuse(node, "an array of integers as a result", "return its numbers")
             place = self.outer_arrays.get(value.id) if value.outer else None

@@ -123,6 +123,9 @@ class Splicing(Walker):
     ) -> Any:
         """What a function of NumPy's gives for arrays."""
         name = getattr(function, "__name__", "this")
+        choice = function is np.where or (name == "where" and is_own_function(function))
+        if choice and len(args) == 3 and kind_of(args[0]) in ("bool", "numpy_bool"):
+            args = [Number("float", self.as_real(args[0], "float", node)), *args[1:]]
         if any(self.grown(arg) is not None for arg in args):
             plain = isinstance(function, np.ufunc) or function.__module__ == "_operator"
             args = self.arrays_for("sum" if plain else name, args, node)

@@ -1,11 +1,11 @@
-//! Conversion between floating-point types.
+//! Conversion to a floating-point type: of another one, or of indices.
 
-use crate::array::{DType, Real, Type, Typed, View, ViewMut, with_real};
+use crate::array::{DType, Real, Slice, Type, Typed, View, ViewMut, with_real};
 use crate::error::Result;
 
 use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
 
-/// Conversion to another floating-point type.
+/// Conversion to a floating-point type: of another one, or of indices, of which none has a gradient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Cast {
     /// The result's element type.
@@ -23,33 +23,26 @@ impl Operator for Cast {
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("cast", args)?;
-        real("cast", x)?;
         let ty = Type::new(self.dtype, &x.shape);
         real("cast", &ty)?;
         Ok(ty)
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let from = match args[0].data {
-            crate::array::Slice::F32(_) => DType::F32,
-            _ => DType::F64,
-        };
-        with_real!(from, S => with_real!(self.dtype, T => {
-            let x = args[0].real::<S>();
-            for (o, &x) in T::slice_mut(&mut out.data).iter_mut().zip(x) {
-                *o = T::of(x.to());
+        with_real!(self.dtype, T => {
+            let out = T::slice_mut(&mut out.data);
+            match args[0].data {
+                Slice::F32(x) => convert(out, x, |x| T::of(x.to())),
+                Slice::F64(x) => convert(out, x, T::of),
+                Slice::U32(x) => convert(out, x, |x| T::of(f64::from(x))),
             }
-        }));
+        });
         Ok(())
     }
 
     fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        Some(g.with_new(
-            Cast {
-                dtype: x[0].dtype(),
-            },
-            &[],
-        ))
+        let dtype = x[0].dtype();
+        dtype.is_real().then(|| g.with_new(Cast { dtype }, &[]))
     }
 
     fn aliases(&self, args: &[&Type], out: &Type) -> bool {
@@ -57,21 +50,26 @@ impl Operator for Cast {
     }
 }
 
+fn convert<S: Copy, T>(out: &mut [T], x: &[S], one: impl Fn(S) -> T) {
+    for (o, &x) in out.iter_mut().zip(x) {
+        *o = one(x);
+    }
+}
+
 /// This file's entry of the rule table.
 pub(super) const ENTRIES: &[Entry] = &[Entry {
     name: "cast",
-    formula: "x as another floating-point type",
+    formula: "x as a floating-point type",
     source: "definition",
     reference: None,
     internal: None,
     cases: || {
-        [DType::F32, DType::F64]
-            .map(|dtype| {
-                Case::new(
-                    OpRef::new(Cast { dtype }),
-                    vec![Argument::real(&[2, 3], &[(-2.0, 2.0)])],
-                )
-            })
-            .into()
+        let to = |dtype| OpRef::new(Cast { dtype });
+        let real = || Argument::real(&[2, 3], &[(-2.0, 2.0)]);
+        vec![
+            Case::new(to(DType::F32), vec![real()]),
+            Case::new(to(DType::F64), vec![real()]),
+            Case::new(to(DType::F64), vec![Argument::index(&[4], 7)]),
+        ]
     },
 }];

@@ -84,3 +84,25 @@ def product(x):
 @at(1.5, 2)
 def float64_of_numbers(x, n):
     return np.float64(x) / n + np.float64(n) * x
+
+
+@at(1.5)
+@at(-0.5)
+@at(np.float32(0.25))
+def where_a_number_is_positive(x):
+    return np.where(x > 0, x * x, -x)
+
+
+@at(1.5, 2.5)
+@at(2.5, 1.5)
+@at(np.float64(1.0), 1.25)
+def where_one_number_is_less(x, y):
+    smaller = np.where(x < y, x, y)
+    return smaller * 2.0 + np.where(not x < y, 3.0, smaller)
+
+
+@at(1.5)
+@at(-1.5)
+def where_between_an_array_and_a_number(x):
+    rows = np.array([1.0, -2.0, 3.0]) * x
+    return np.where(x > 0, rows, 0.5), np.where(x <= 0.0, x, rows).sum()
