@@ -15,6 +15,14 @@ from conftest import numeric_gradient
 import wyrmling as wy
 
 
+def np_linear_recurrence(x, factors, axis=0):
+    y = np.array(np.moveaxis(x, axis, 0))
+    factors = np.moveaxis(np.broadcast_to(factors, x.shape), axis, 0)
+    for t in range(1, len(y)):
+        y[t] += factors[t] * y[t - 1]
+    return np.moveaxis(y, 0, axis)
+
+
 def np_softmax(x, axis=-1):
     e = np.exp(x - x.max(axis=axis, keepdims=True))
     return e / e.sum(axis=axis, keepdims=True)
@@ -146,6 +154,13 @@ CASES = {
         lambda x: wy.logsumexp(x, axis=(0, -1)),
         lambda x: np_logsumexp(x, axis=(0, -1)),
         [(2, 3, 2)],
+    ),
+    "linear_recurrence": (wy.linear_recurrence, np_linear_recurrence, [(4, 3), (4, 3)]),
+    "linear_recurrence of one step": (wy.linear_recurrence, np_linear_recurrence, [(1, 2), (2,)]),
+    "linear_recurrence of shared factors": (
+        lambda x, y: wy.linear_recurrence(x, y, axis=-1),
+        lambda x, y: np_linear_recurrence(x, y, -1),
+        [(2, 3, 5), (3, 1)],
     ),
     "cross_entropy": (
         lambda x: wy.cross_entropy(x, TARGETS),

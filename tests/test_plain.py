@@ -52,6 +52,7 @@ FUNCTIONS = {
     "dot": (two, [V, V]),
     "expand_dims": (lambda f, x: f(x, 0), [V]),
     "gather": (lambda f, x: f(x, [2, -1]), [V]),
+    "linear_recurrence": (two, [V, V]),
     "log_softmax": (one, [M]),
     "matmul": (two, [M, V]),
     "max": (lambda f, x: f(x, axis=0), [M]),

@@ -10,12 +10,12 @@ HOMES: dict[str, str] = {
         atan atan2 atanh broadcast_to cbrt ceil concatenate conj conjugate copysign cos cosh
         cross_entropy deg2rad degrees diag diagonal divide dot equal exp exp2 expand_dims expm1 fabs
         floor floor_divide fmax fmin fmod gather greater greater_equal heaviside hypot isfinite
-        isinf isnan less less_equal log log1p log2 log10 log_softmax logaddexp logaddexp2
-        logical_and logical_not logical_or logical_xor logsigmoid matmul max maximum mean min
-        minimum mod multiply negative not_equal outer positive pow power rad2deg radians reciprocal
-        relu remainder reshape rint sigmoid sign signbit sin sinc sinh softmax softplus sqrt square
-        squeeze stack stop_gradient subtract sum tan tanh trace transpose tril triu true_divide
-        trunc vecdot where
+        isinf isnan less less_equal linear_recurrence log log1p log2 log10 log_softmax logaddexp
+        logaddexp2 logical_and logical_not logical_or logical_xor logsigmoid matmul max maximum mean
+        min minimum mod multiply negative not_equal outer positive pow power rad2deg radians
+        reciprocal relu remainder reshape rint sigmoid sign signbit sin sinc sinh softmax softplus
+        sqrt square squeeze stack stop_gradient subtract sum tan tanh trace transpose tril triu
+        true_divide trunc vecdot where
     """,
     "arrays": """
         angle append apply_along_axis apply_over_axes argmax argmin argpartition argsort around

@@ -204,6 +204,29 @@ fn target(object: &Bound<'_, PyAny>, classes: usize) -> PyResult<Variable> {
     Ok(crate::graph::Constant::new(indices).boxed())
 }
 
+/// Running sums along an axis, of which each step keeps a part: ``y[t] = x[t] + factors[t] * y[t - 1]``,
+/// with ``y[0] = x[0]``.
+///
+/// Moving averages, decaying memories and filters of first order are such recurrences. A loop would take
+/// operators for each step; this is one. ``factors`` is broadcast to the shape of ``x``, which the result
+/// has, in the wider of their types, float64 for integers; the factor of the first step is not used.
+/// Raises ValueError if there is no such axis or the shapes do not fit.
+///
+/// >>> linear_recurrence([1.0, 0.0, 0.0, 1.0], 0.5)
+/// array([1.   , 0.5  , 0.25 , 1.125])
+#[pyfunction]
+#[pyo3(signature = (x, factors, /, axis=Integer::default(0)), text_signature = "(x, factors, /, axis=0)")]
+fn linear_recurrence(
+    x: &Bound<'_, PyAny>,
+    factors: &Bound<'_, PyAny>,
+    axis: Integer,
+) -> PyResult<PyVariable> {
+    let x = ops::numbers(&node("linear_recurrence", x)?)?;
+    let factors = ops::numbers(&node("linear_recurrence", factors)?)?;
+    let axis = axis.signed("linear_recurrence: axis")?;
+    Ok(PyVariable::new(ops::linear_recurrence(&x, &factors, axis)?))
+}
+
 exports! {
     sum "(a: _Like, /, axis: _Axis = None, keepdims: bool = False, *, dtype: npt.DTypeLike | None = None, out: Variable | None = None, initial: Any = None, where: Any = True) -> Variable" numpy;
     mean "(a: _Like, /, axis: _Axis = None, keepdims: bool = False, *, dtype: npt.DTypeLike | None = None, out: Variable | None = None, where: Any = True) -> Variable" numpy;
@@ -212,5 +235,6 @@ exports! {
     logsumexp "(a: _Like, /, axis: _Axis = None, keepdims: bool = False) -> Variable" package;
     softmax "(x: _Like, /, axis: int = -1) -> Variable" package;
     log_softmax "(x: _Like, /, axis: int = -1) -> Variable" package;
+    linear_recurrence "(x: _Like, factors: _Like, /, axis: int = 0) -> Variable" package;
     cross_entropy "(logits: _Like, targets: _Index, /) -> Variable" package;
 }

@@ -4,7 +4,7 @@ All are plain functions of arrays. In a loss that is a function they are read as
 one vector; with NumPy they also work on many at once, one a row.
 """
 
-from .cells import ewma, gru, lstm
+from .cells import ewma, ewma_states, gru, lstm
 from .initialisers import he, normal, uniform, xavier
 
-__all__ = ["ewma", "gru", "he", "lstm", "normal", "uniform", "xavier"]
+__all__ = ["ewma", "ewma_states", "gru", "he", "lstm", "normal", "uniform", "xavier"]

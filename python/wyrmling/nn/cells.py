@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ewma", "gru", "lstm"]
+import wyrmling as wy
+
+__all__ = ["ewma", "ewma_states", "gru", "lstm"]
 
 
 def ewma(state: Any, vector: Any, decay: Any) -> Any:
@@ -26,6 +28,27 @@ def ewma(state: Any, vector: Any, decay: Any) -> Any:
     """
     kept = 1.0 / (1.0 + np.exp(-decay))
     return kept * state + (1.0 - kept) * vector
+
+
+def ewma_states(vectors: Any, decay: Any) -> Any:
+    """The states of :func:`ewma` after each of ``n`` vectors, of which the first is the first state.
+
+    Args:
+        vectors: shape (n, d), at least one.
+        decay: shape (d,).
+
+    Returns:
+        Shape (n, d).
+
+    >>> import numpy as np
+    >>> ewma_states(np.array([[1.0, 1.0], [0.0, 3.0], [0.0, 3.0]]), np.zeros(2))
+    array([[1.  , 1.  ],
+           [0.5 , 2.  ],
+           [0.25, 2.5 ]])
+    """
+    kept = 1.0 / (1.0 + np.exp(-decay))
+    given = np.concatenate([vectors[:1], (1.0 - kept) * vectors[1:]])
+    return wy.linear_recurrence(given, kept)
 
 
 def gru(state: Any, vector: Any, of_vector: Any, of_state: Any, bias: Any, size: int) -> Any:

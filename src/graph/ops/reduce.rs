@@ -1,6 +1,6 @@
 //! Reductions over axes, normalised exponentials, running sums.
 
-use super::{apply, axes, axis_of, expand_dims, merge_axes, transpose, unary};
+use super::{apply, axes, axis_of, expand_dims, merge_axes, promote, transpose, unary};
 use crate::array::normalize_axis;
 use crate::error::Result;
 use crate::graph::Variable;
@@ -118,6 +118,21 @@ pub fn cumsum(x: &Variable, axis: i64) -> Result<Variable> {
     let axis = axis_of("cumsum", x, axis)?;
     let reverse = false;
     apply(rules::CumSum { axis, reverse }, &[x])
+}
+
+/// `y_t = x_t + a_t y_(t-1)` along an axis, of factors `a` that are broadcast to the shape of `x`.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn linear_recurrence(x: &Variable, factors: &Variable, axis: i64) -> Result<Variable> {
+    let axis = axis_of("linear_recurrence", x, axis)?;
+    let args = promote(&[x, factors])?;
+    let factors = super::broadcast_like(&args[1], &args[0], 0)?;
+    let reverse = false;
+    apply(
+        rules::LinearRecurrence { axis, reverse },
+        &[&args[0], &factors],
+    )
 }
 
 /// The number of elements along axes, whatever it will be.

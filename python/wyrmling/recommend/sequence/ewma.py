@@ -19,12 +19,8 @@ __all__ = ["EWMA"]
 
 def loss(items: Any, item_bias: Any, decay: Any, history: Any, negatives: Any, ranking: Any) -> Any:
     """The loss of a user's history."""
-    state = items[history[0]]
-    states = [state]
-    for step in range(1, len(history) - 1):
-        state = nn.ewma(state, items[history[step]], decay)
-        states.append(state)
-    return next_items(np.stack(states), items, item_bias, history, negatives, ranking)
+    states = nn.ewma_states(items[history[:-1]], decay)
+    return next_items(states, items, item_bias, history, negatives, ranking)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -38,10 +34,7 @@ class EWMA(SequenceModel):
         return loss
 
     def _encode(self, vectors: npt.NDArray[Any], arrays: Any) -> Any:
-        state = vectors[0]
-        for vector in vectors[1:]:
-            state = nn.ewma(state, vector, arrays["decay"])
-        return state
+        return nn.ewma_states(vectors, arrays["decay"])[-1]
 
     def _reasons(self, user: int | NewUser, item: int) -> Reasons:
         """The state is a sum of vectors of items with weights of the decay: parts are exact."""

@@ -1,0 +1,182 @@
+//! First-order linear recurrences along an axis: moving averages with weights of their own at each step.
+//!
+//! A loop over steps makes operators of each; this is one pass. Its transpose is the recurrence from the
+//! end, which takes a factor from the step after: so neither needs the arrays moved by a step. Blelloch,
+//! "Prefix sums and their applications" (1990), has the recurrence as a scan.
+//!
+//! Limit: steps follow one another in one thread.
+
+use num_traits::Zero;
+
+use crate::array::{Type, Typed, View, ViewMut, with_real};
+use crate::error::{Error, Result};
+use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, linear, same_dtype};
+
+use super::lanes::{Lanes, SHAPES, has_axis};
+
+/// `y_t = x_t + a_t y_(t-1)` along an axis, of `x` and `a` of one shape; nothing is before the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LinearRecurrence {
+    /// The axis of the steps.
+    pub axis: usize,
+    /// The transpose, from the end: `y_t = x_t + a_(t+1) y_(t+1)`.
+    pub reverse: bool,
+}
+
+/// The elements of the step before, along an axis; 0 at the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Delay {
+    /// The axis of the steps.
+    pub axis: usize,
+    /// The step after instead; 0 at the last.
+    pub reverse: bool,
+}
+
+impl Operator for LinearRecurrence {
+    fn name(&self) -> &str {
+        "linear_recurrence"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x, factors] = arity::<2>("linear_recurrence", args)?;
+        same_dtype("linear_recurrence", x, factors)?;
+        if x.shape != factors.shape {
+            return Err(Error::Shape(format!(
+                "linear_recurrence: expected a factor for each element, got {x} and factors {factors}"
+            )));
+        }
+        has_axis("linear_recurrence", x, self.axis)?;
+        Ok(x.clone())
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let Lanes { length, inner, .. } = Lanes::new(out.shape, self.axis);
+        let size = (length * inner).max(1);
+        with_real!(out.data.dtype(), T => {
+            let (x, factors) = (args[0].real::<T>(), args[1].real::<T>());
+            let out = T::slice_mut(&mut out.data);
+            out.copy_from_slice(x);
+            let blocks = out.chunks_exact_mut(size).zip(factors.chunks_exact(size));
+            let step = |to: &mut [T], from: &[T], factors: &[T]| {
+                for ((to, &from), &a) in to.iter_mut().zip(from).zip(factors) {
+                    *to += a * from;
+                }
+            };
+            for (block, factors) in blocks {
+                for k in 1..length {
+                    if self.reverse {
+                        let at = (length - k) * inner;
+                        let (to, from) = block.split_at_mut(at);
+                        step(&mut to[at - inner..], &from[..inner], &factors[at..at + inner]);
+                    } else {
+                        let at = k * inner;
+                        let (from, to) = block.split_at_mut(at);
+                        step(&mut to[..inner], &from[at - inner..], &factors[at..at + inner]);
+                    }
+                }
+            }
+        });
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        let LinearRecurrence { axis, reverse } = *self;
+        let transpose = LinearRecurrence {
+            axis,
+            reverse: !reverse,
+        };
+        let delay = Delay {
+            axis,
+            reverse: false,
+        };
+        // What each step's x counts for in all results.
+        let of_x = g.with_new(transpose, &x[1..]);
+        Some(match (i, reverse) {
+            (0, _) => of_x,
+            (_, false) => of_x * y.with_new(delay, &[]),
+            (_, true) => of_x.with_new(delay, &[]) * y,
+        })
+    }
+}
+
+impl Operator for Delay {
+    linear!("delay", |op, g, _| g.with_new(
+        Delay {
+            axis: op.axis,
+            reverse: !op.reverse
+        },
+        &[]
+    ));
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x] = arity::<1>("delay", args)?;
+        has_axis("delay", x, self.axis)?;
+        crate::rules::real("delay", x)?;
+        Ok(x.clone())
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let Lanes { length, inner, .. } = Lanes::new(out.shape, self.axis);
+        let size = length * inner;
+        if size == 0 {
+            return Ok(());
+        }
+        with_real!(out.data.dtype(), T => {
+            let out = T::slice_mut(&mut out.data);
+            let blocks = out.chunks_exact_mut(size).zip(args[0].real::<T>().chunks_exact(size));
+            for (to, from) in blocks {
+                if self.reverse {
+                    to[..size - inner].copy_from_slice(&from[inner..]);
+                    to[size - inner..].fill(T::zero());
+                } else {
+                    to[inner..].copy_from_slice(&from[..size - inner]);
+                    to[..inner].fill(T::zero());
+                }
+            }
+        });
+        Ok(())
+    }
+}
+
+/// This file's entries of the rule table.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "linear_recurrence",
+        formula: "y_t = x_t + a_t y_(t-1)",
+        source: "definition",
+        reference: None,
+        internal: None,
+        cases: || {
+            let case = |&(shape, axis): &(&[usize], usize), reverse| {
+                let x = || Argument::real(shape, &[(-2.0, 2.0)]);
+                Case::new(
+                    OpRef::new(LinearRecurrence { axis, reverse }),
+                    vec![x(), x()],
+                )
+            };
+            let both = [false, true].into_iter();
+            both.flat_map(|reverse| SHAPES.iter().map(move |s| case(s, reverse)))
+                .collect()
+        },
+    },
+    Entry {
+        name: "delay",
+        formula: "x_(t-1)",
+        source: "definition",
+        reference: None,
+        internal: Some("the derivative of linear_recurrence is made of it"),
+        cases: || {
+            let case = |&(shape, axis): &(&[usize], usize), reverse| {
+                let x = Argument::real(shape, &[(-2.0, 2.0)]);
+                Case::new(OpRef::new(Delay { axis, reverse }), vec![x])
+            };
+            let both = [false, true].into_iter();
+            both.flat_map(|reverse| SHAPES.iter().map(move |s| case(s, reverse)))
+                .collect()
+        },
+    },
+];
