@@ -196,8 +196,11 @@ def test_users_may_be_chosen() -> None:
         evaluate(model, held_out, users=["u1", "nobody"], unknown="error")
     with pytest.raises(ValueError, match="nothing to measure"):
         evaluate(model, held_out, users=[])
-    with pytest.raises(TypeError, match=r"users: expected ids, such as \['u1'\], got a string"):
-        evaluate(model, held_out, users="u1")
+    for others in ("u1", b"u1", 3, 1.5):
+        with pytest.raises(TypeError, match=r"users: expected several ids, such as .* got"):
+            evaluate(model, held_out, users=others)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"users: row 0, counted from 0, is 1\.5"):
+        evaluate(model, held_out, users=[1.5])
 
 
 MALFORMED = "foo|ndcg|ndcg@|ndcg@0|ndcg@-1|ndcg@1.5|ndcg@x|NDCG@10| mrr|auc@5|mrr@0|ndcg@10 "
@@ -213,8 +216,14 @@ def test_other_names_are_refused(name: str) -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     model, test = model_of(np.eye(2), set()), interactions({(0, 1)}, 2, 2)
-    with pytest.raises(TypeError, match="metrics: expected strings such as 'ndcg@10', found 3"):
-        evaluate(model, test, [3])  # type: ignore[list-item]
+    for metrics_, found in (([3], "3"), (3, "3"), (None, "None"), (b"auc", "97"), ([[]], r"\[\]")):
+        with pytest.raises(TypeError, match=f"metrics: expected strings .*, found {found}"):
+            evaluate(model, test, metrics_)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="exclude_seen is 'no', expected True or False"):
+        evaluate(model, test, exclude_seen="no")  # type: ignore[arg-type]
+    for level in ("x", None, True):
+        with pytest.raises(TypeError, match="confidence is"):
+            evaluate(model, test, confidence=level)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="metrics is empty"):
         evaluate(model, test, [])
     with pytest.raises(TypeError, match="test: expected Interactions, got list"):

@@ -27,6 +27,7 @@ from wyrmling.evaluation import (
     worse_than_popularity,
 )
 from wyrmling.evaluation.trained import Trained
+from wyrmling.recommend import BPR
 
 
 def pairs_of(data: Interactions) -> set[tuple[int, int]]:
@@ -199,7 +200,7 @@ def test_what_cannot_be_searched_is_refused(data: Interactions) -> None:
         "method is 'grid'": (ValueError, lambda: search(Known(), some, data, method="grid")),
         "trials is 0": (ValueError, lambda: search(Known(), some, data, trials=0)),
         "unknown 'foo'": (ValueError, lambda: search(Known(), some, data, metric="foo")),
-        "test is 1": (ValueError, lambda: search(Known(), some, data, validation=1)),
+        "validation is 1": (ValueError, lambda: search(Known(), some, data, validation=1)),
         "space has 'epochs'": (
             ValueError,
             lambda: search(Known(), {"epochs": [1]}, data, method="halving"),
@@ -306,3 +307,16 @@ def test_popularity_counts_users() -> None:
     found = evaluate(popularity(train), interactions({(3, 1), (1, 1)}, 4, 3), "mrr")
     # Two users have item 2, which user 1 has seen; one has item 1.
     assert found.per_user["mrr"].tolist() == [1, 1 / 2]
+
+
+def test_bad_arguments_are_named() -> None:
+    data = make_interactions(n_users=40, seed=1)
+    others = {2.0: ValueError, 0: ValueError, True: TypeError, "x": TypeError}
+    for validation, error in others.items():
+        with pytest.raises(error, match=r"^validation is "):
+            search(BPR(), {"lr": [0.1]}, data, validation=validation)  # type: ignore[arg-type]
+    for flag in ("exclude_seen", "progress"):
+        with pytest.raises(TypeError, match=f"^{flag} is 'no', expected True or False"):
+            search(BPR(), {"lr": [0.1]}, data, **{flag: "no"})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="got the class BPR: call it"):
+        search(BPR, {"lr": [0.1]}, data)

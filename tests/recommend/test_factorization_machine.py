@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from wyrmling.data import Interactions
+from wyrmling.data import Ids, Interactions
 from wyrmling.datasets import make_interactions
 from wyrmling.evaluation import evaluate
 from wyrmling.recommend import FactorizationMachine, Features
@@ -214,3 +215,18 @@ def test_equal_seeds_give_equal_bits() -> None:
     )
     for name, array in first.fitted.arrays.items():
         np.testing.assert_array_equal(array, second.fitted.arrays[name])
+
+
+def test_a_feature_named_twice_is_explained_once() -> None:
+    twice = {item: [*names, *names] for item, names in GENRES.items()}
+    model = machine(normalize=False).fit(DATA, item_features=twice)
+    arrays = model.fitted.arrays
+    vector = arrays["users"][DATA.user_ids.number("user-3")]
+    parts = model.explain("user-3", "jazz-1")
+    assert len(parts) == len(dict(parts)) == len(GENRES["jazz-1"]) + 1
+    names = Ids(json.loads(arrays["item_feature_names"].tobytes()))
+    for name, part in parts:
+        if name is not None:
+            row = names.number(name)
+            one = vector @ arrays["item_feature_vectors"][row] + arrays["item_feature_biases"][row]
+            assert part == pytest.approx(2 * one, rel=1e-5)

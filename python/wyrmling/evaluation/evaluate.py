@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..data import Interactions
+from .arguments import check_flag
 from .intervals import check_level, whole
 from .metrics import DEFAULT, parse
 from .ranking import measured
@@ -76,6 +77,7 @@ def evaluate(
     wanted = parse(metrics)
     check_level(confidence, resamples)
     seed = whole("random_state", random_state, 0, 2**63 - 1)
+    exclude_seen = check_flag("exclude_seen", exclude_seen)
     if unknown not in ("skip", "error"):
         raise ValueError(f"unknown is {unknown!r}, expected 'skip' or 'error'")
     if not isinstance(test, Interactions):
@@ -133,10 +135,10 @@ def _pairs(
 
 def _asked(model: Trained, users: Iterable[Any], unknown: Unknown) -> npt.NDArray[np.int64]:
     """The numbers of users that were asked for by id."""
-    if isinstance(users, str):
-        raise TypeError(f"users: expected ids, such as [{users!r}], got a string")
+    if isinstance(users, (str, bytes, bytearray)) or not isinstance(users, Iterable):
+        raise TypeError(f"users: expected several ids, such as ['ann'], got {users!r}")
     ids = list(users)
-    numbers = numbers_of(model.user_ids, ids)
+    numbers = numbers_of(model.user_ids, ids, "users")
     if unknown == "error" and (numbers < 0).any():
         first = ids[int(np.argmax(numbers < 0))]
         raise ValueError(f"users has {first!r}, which the model does not know")

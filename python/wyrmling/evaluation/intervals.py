@@ -12,6 +12,7 @@ From 100,000 users on, the normal distribution to which these means tend is take
 from __future__ import annotations
 
 import math
+import numbers
 from statistics import NormalDist
 from typing import Any
 
@@ -27,9 +28,11 @@ BLOCK = 1 << 22
 """Draws held in memory at a time."""
 
 
-def check_level(confidence: float, resamples: int) -> None:
+def check_level(confidence: Any, resamples: int) -> None:
     """Raises ValueError or TypeError for what is no confidence, or no number of resamples."""
-    if not 0 < confidence < 1:
+    if isinstance(confidence, bool) or not isinstance(confidence, numbers.Real):
+        raise TypeError(f"confidence is {confidence!r}, expected a number between 0 and 1")
+    if not 0.0 < float(confidence) < 1.0:
         raise ValueError(f"confidence is {confidence!r}, expected a number between 0 and 1")
     whole("resamples", resamples, 1, 1_000_000)
 

@@ -70,7 +70,10 @@ def parse(metrics: str | Iterable[str]) -> list[Metric]:
     >>> parse(["ndcg@10", "auc"])
     [Metric(name='ndcg@10', kind='ndcg', k=10), Metric(name='auc', kind='auc', k=None)]
     """
-    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    try:
+        names = [metrics] if isinstance(metrics, str) else list(metrics)
+    except TypeError:
+        raise TypeError(f"metrics: expected strings such as 'ndcg@10', found {metrics!r}") from None
     if not names:
         raise ValueError("metrics is empty, expected at least one")
     return list(dict.fromkeys(_parse(name) for name in names))

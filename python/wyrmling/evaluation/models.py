@@ -19,6 +19,8 @@ __all__ = ["copied", "parameters_of", "popularity", "worse_than_popularity"]
 
 def parameters_of(model: Any) -> dict[str, Any]:
     """The hyperparameters of a model by name; raises TypeError if it is none."""
+    if isinstance(model, type):
+        raise TypeError(f"model: expected a recommender, got the class {model.__name__}: call it")
     if hasattr(model, "fit") and hasattr(model, "get_params"):
         return dict(model.get_params())
     if hasattr(model, "fit") and dataclasses.is_dataclass(model):

@@ -22,6 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..data import Interactions
+from .arguments import check_flag, held_out
 from .evaluate import evaluate
 from .intervals import whole
 from .metrics import parse
@@ -180,17 +181,16 @@ def search(
     longest = _longest(own, space) if method == "halving" else None
     drawn = draw(space, count, np.random.default_rng(seed))
     copied(model, drawn[0])
-    if isinstance(validation, Interactions):
-        train, held_out = data, validation
-    else:
-        train, held_out = data.split(validation, seed=seed)
+    check_flag("exclude_seen", exclude_seen)
+    check_flag("progress", progress)
+    train, kept_out = held_out("validation", validation, data, seed)
 
     made: list[Trial] = []
 
     def attempt(parameters: Mapping[str, Any], epochs: int | None) -> Trial:
         changes = dict(parameters) if epochs is None else {**parameters, "epochs": epochs}
         candidate, start = copied(model, changes), time.perf_counter()
-        found, error = _tried(candidate, train, held_out, wanted.name, exclude_seen)
+        found, error = _tried(candidate, train, kept_out, wanted.name, exclude_seen)
         value = math.nan if found is None else found[wanted.name]
         seconds = time.perf_counter() - start
         trial = Trial(parameters, value, seconds, epochs, found, error)

@@ -69,12 +69,12 @@ def trained(model: Any) -> Trained:
     raise TypeError(f"model: expected a fitted model, got {type(model).__name__}")
 
 
-def numbers_of(ids: Any, column: Sequence[Any]) -> npt.NDArray[np.int64]:
-    """The numbers of some ids, -1 where one is unknown."""
+def numbers_of(ids: Any, column: Sequence[Any], name: str = "ids") -> npt.NDArray[np.int64]:
+    """The numbers of some ids, which errors call by a name, -1 where one is unknown."""
     if column is ids:
         return np.arange(len(ids))
     if hasattr(ids, "numbers"):
-        numbers: npt.NDArray[np.int64] = ids.numbers(column)
+        numbers: npt.NDArray[np.int64] = ids.numbers(column, name)
         return numbers
     table = {id_: number for number, id_ in enumerate(ids)}
     return np.array([table.get(id_, -1) for id_ in column], np.int64)

@@ -1,4 +1,4 @@
-"""Arguments of a model's methods: flags, counts and ids, checked before anything is computed.
+"""Arguments of a model's methods: counts, words and ids, checked before anything is computed.
 
 An error names the argument, the value and what was expected. A text is one id and never several of
 a letter each, and bytes are no integers.
@@ -19,7 +19,6 @@ from ..data.columns import id_column
 __all__ = [
     "check_choice",
     "check_count",
-    "check_flag",
     "is_one",
     "numbers_of",
     "of_ids",
@@ -28,13 +27,6 @@ __all__ = [
 ]
 
 TEXTS = str, bytes, bytearray
-
-
-def check_flag(name: str, value: object) -> bool:
-    """A truth value; raises TypeError for anything else."""
-    if value is not True and value is not False and not isinstance(value, np.bool_):
-        raise TypeError(f"{name} is {value!r}, expected True or False")
-    return bool(value)
 
 
 def check_count(name: str, value: object) -> int:

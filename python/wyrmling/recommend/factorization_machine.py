@@ -390,7 +390,10 @@ class FactorizationMachine(FactorModel):
             names, bags = features
             assert bags.weights is not None
             bag = slice(bags.offsets[number], bags.offsets[number + 1])
-            for feature, weight in zip(bags.values[bag], bags.weights[bag], strict=True):
+            # A feature that is named twice is one, of both weights.
+            numbers, places = np.unique(bags.values[bag], return_inverse=True)
+            weights = np.bincount(places, bags.weights[bag], len(numbers))
+            for feature, weight in zip(numbers, weights, strict=True):
                 part = vector @ arrays["item_feature_vectors"][feature]
                 part += arrays["item_feature_biases"][feature]
                 parts.append((names[int(feature)], float(weight * part)))

@@ -20,10 +20,10 @@ import numpy.typing as npt
 
 from .. import _core
 from ..data import Id, Ids, Interactions
+from ..evaluation.arguments import check_flag
 from .arguments import (
     check_choice,
     check_count,
-    check_flag,
     is_one,
     numbers_of,
     of_ids,

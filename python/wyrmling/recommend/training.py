@@ -18,12 +18,13 @@ import wyrmling as wy
 from .. import _core
 from ..data import Ids, Interactions
 from ..evaluation import evaluate
+from ..evaluation.arguments import held_out
 from ..evaluation.metrics import parse
 from ..evaluation.trained import Trained
 from ..progress import Progress
 from .fitted import Arrays, Fitted
 from .history import LearningCurve
-from .hyperparameters import Bounds, check, problem
+from .hyperparameters import Bounds, check
 from .scoring import Numbers, by_bias
 
 __all__ = ["Callback", "Task", "Watch"]
@@ -80,20 +81,10 @@ class Task:
             )
         check("epochs", epochs, Annotated[int, Bounds(least=1)] | None)
         rng = np.random.default_rng(model.random_state)
-        held_out = None
-        if isinstance(validation, Interactions):
-            held_out = validation
-        elif validation is not None:
-            share = Annotated[float, Bounds(above=0, most=1)]
-            if problem(validation, share) is TypeError:
-                raise TypeError(f"validation is {validation!r}, expected Interactions or a share")
-            count = round(validation * len(data)) if 0 < validation < 1 else 0
-            if not 0 < count < len(data):
-                raise ValueError(
-                    f"validation is {validation}, expected Interactions or a share between 0 and 1 "
-                    f"that leaves some of {len(data)} interactions on both sides"
-                )
-            data, held_out = data.split(float(validation), seed=int(rng.integers(2**63)))
+        kept_out = None
+        if validation is not None:
+            seed = 0 if isinstance(validation, Interactions) else int(rng.integers(2**63))
+            data, kept_out = held_out("validation", validation, data, seed)
         if len(data) == 0:
             raise ValueError("data has no interactions, expected some to learn from")
         if before is None:
@@ -101,10 +92,10 @@ class Task:
         else:
             data = _renumbered(data, before)
             seen = _pairs(data) if before.seen is None else _union(before.seen, data)
-        if held_out is not None:
-            _check_measurable(held_out, data, seen)
+        if kept_out is not None:
+            _check_measurable(kept_out, data, seen)
         start = None if before is None else before.arrays
-        return cls(data, seen, held_out, start, epochs, rng)
+        return cls(data, seen, kept_out, start, epochs, rng)
 
 
 class Watch:
@@ -222,16 +213,16 @@ class Watch:
             )
 
 
-def _check_measurable(held_out: Interactions, data: Interactions, seen: _core.Csr) -> None:
+def _check_measurable(kept_out: Interactions, data: Interactions, seen: _core.Csr) -> None:
     """Raises ValueError where no interaction can be measured that was held out."""
-    users = data.user_ids.numbers(held_out.user_ids)[held_out.users]
-    items = data.item_ids.numbers(held_out.item_ids)[held_out.items]
+    users = data.user_ids.numbers(kept_out.user_ids)[kept_out.users]
+    items = data.item_ids.numbers(kept_out.item_ids)[kept_out.items]
     known = (users >= 0) & (items >= 0)
     pairs = users[known] * data.n_items + items[known]
     rows = np.repeat(np.arange(data.n_users), seen.counts.astype(np.int64))
     if np.isin(pairs, rows * data.n_items + seen.indices).all():
         raise ValueError(
-            f"validation has {len(held_out)} interactions, of which {np.count_nonzero(~known)} are "
+            f"validation has {len(kept_out)} interactions, of which {np.count_nonzero(~known)} are "
             "of a user or item that is not in the data and all others are in the data: expected "
             "some to measure"
         )
