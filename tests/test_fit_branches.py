@@ -1,7 +1,7 @@
-"""``fit`` of losses that branch on a sample's numbers: batches compute both arms and choose by masks.
+"""``fit`` of losses that branch on a sample's numbers: both arms are computed and chosen by masks.
 
-The same numbers are had in two other ways: from the derivative of the Python function for one sample at
-a time, applied here, and from the same loss with a loop in it that no batch has a form for.
+The same numbers are had in two other ways: from the derivative of the Python function for one
+sample at a time, applied here, and from the same loss with a loop that no batch has a form for.
 """
 
 from __future__ import annotations
@@ -309,5 +309,5 @@ def test_an_integer_that_float32_lacks_is_named() -> None:
     given = columns(np.float64)
     given["rating"] = np.arange(COUNT)
     given["rating"][17] = 2**24
-    with pytest.raises(wy.SourceError, match="an integer is no float32.* by sample 17 "):
+    with pytest.raises(wy.SourceError, match=r"an integer is no float32.* by sample 17 "):
         trained(squared, given, np.float32)

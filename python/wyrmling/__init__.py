@@ -7,8 +7,9 @@ plain NumPy code by running them, ``draw`` shows a graph.
 
 A function that has the name of one of NumPy's is that function, for variables too. These are of
 this package: ``relu``, ``sigmoid``, ``logsigmoid``, ``softplus``, ``softmax``, ``log_softmax``,
-``logsumexp`` and ``cross_entropy``; ``linear_recurrence`` goes over steps, ``gather`` looks up rows,
-``replace`` puts others in the place of some elements, ``stop_gradient`` lets no gradient pass.
+``logsumexp`` and ``cross_entropy``; ``gather`` looks up rows, ``linear_recurrence`` goes over
+steps, ``replace`` puts others in the place of some elements, ``stop_gradient`` lets no gradient
+pass.
 
 The submodules: ``arrays`` has NumPy's array functions that are made of several operators, which are
 exported here too, ``sampling`` draws inputs anew for every sample, ``datasets`` reads interactions,

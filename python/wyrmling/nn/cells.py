@@ -31,7 +31,7 @@ def ewma(state: Any, vector: Any, decay: Any) -> Any:
 
 
 def ewma_states(vectors: Any, decay: Any) -> Any:
-    """The states of :func:`ewma` after each of ``n`` vectors, of which the first is the first state.
+    """The states of :func:`ewma` after each of ``n`` vectors; the first vector is the first state.
 
     Args:
         vectors: shape (n, d), at least one.
