@@ -249,6 +249,32 @@ def test_more_is_learnt(name: str) -> None:
         model.partial_fit(Interactions.from_ids([], [], values=[]))
 
 
+@every
+def test_more_is_learnt_without_histories(name: str, tmp_path: Path) -> None:
+    fitted(name).save(tmp_path / "bare", histories=False)
+    given = {"loss": hinge} if name == "Custom" else {}
+    model = Recommender.load(tmp_path / "bare", **given)
+    more = Interactions.from_ids(
+        ["u3", "u3", "new", "new"], ["i5", "x", "x", "i2"], values=[2.0] * 4
+    )
+    if name != "Popularity":
+        with pytest.raises(RuntimeError, match="histories: it does not know what is popular"):
+            model.recommend("who", exclude_seen=False, cold_start="popular")
+    if "users" not in model.fitted.arrays:
+        before = model.fitted
+        with pytest.raises(RuntimeError, match=r"without histories: it cannot .* anew"):
+            model.partial_fit(more)
+        assert model.fitted is before
+        return
+    model.partial_fit(more)
+    assert model.seen.row(3).tolist() == [5, 20]
+    assert {item for item, _ in model.recommend("new", 30)} == {*ITEMS} - {"i2"}
+    if name not in ("FactorizationMachine", "ImplicitALS"):
+        kept, first = (m.fitted.arrays["users"][7] for m in (model, fitted(name)))
+        np.testing.assert_array_equal(kept, first)
+    assert model.fitted.arrays["users"][7].any()
+
+
 # What a model cannot learn from.
 
 

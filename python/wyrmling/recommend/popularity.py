@@ -24,6 +24,11 @@ class Popularity(Recommender):
     """
 
     def _learn(self, task: Task) -> Arrays:
+        if task.start is not None and self._fitted is not None and self._fitted.seen is None:
+            raise RuntimeError(
+                "the model was saved without histories: it cannot count anew what it has "
+                "forgotten; fit() starts with new data alone"
+            )
         count = np.bincount(task.seen.indices, minlength=task.data.n_items)
         return {"count": count.astype(np.float32)}
 
@@ -35,6 +40,9 @@ class Popularity(Recommender):
 
     def _new_scores(self, users: Sequence[NewUser]) -> FactorScores:
         return by_bias(len(users), self.fitted.arrays["count"])
+
+    def _popularity(self) -> FactorScores:
+        return by_bias(1, self.fitted.arrays["count"])
 
     def _predict(self, users: Numbers, items: Numbers) -> npt.NDArray[np.float32]:
         return self.fitted.arrays["count"][items]

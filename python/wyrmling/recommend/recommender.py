@@ -265,7 +265,7 @@ class Recommender(Stateful, ABC):
             TypeError: what is no id, or an argument of another type.
             ValueError: n below 1, or a new user of another model.
             IndexError: a new user of another model, who had an item that this one does not know.
-            RuntimeError: the model is not fitted, or has no histories to exclude.
+            RuntimeError: the model is not fitted, or has no histories to exclude or to count.
         """
         fitted = self.fitted
         n = min(check_count("n", n), len(fitted.item_ids))
@@ -478,7 +478,13 @@ class Recommender(Stateful, ABC):
 
     def _popularity(self) -> FactorScores:
         """Scores by the number of users who had an item."""
-        count = np.bincount(self.seen.indices, minlength=len(self.item_ids))
+        fitted = self.fitted
+        if fitted.seen is None:
+            raise RuntimeError(
+                "the model was saved without histories: it does not know what is popular, expected "
+                "cold_start='error'"
+            )
+        count = np.bincount(fitted.seen.indices, minlength=len(fitted.item_ids))
         return by_bias(1, count.astype(np.float32))
 
     def _similar(self, kind: Any, of: Ids, scores: Any, ids: Id | Iterable[Id], n: int) -> Any:

@@ -84,6 +84,10 @@ class SequenceModel(FactorModel):
         def arrays() -> Arrays:
             found: dict[str, Any] = {name: table.value for name, table in tables.items()}
             found["users"] = self._states(histories, found)
+            if task.start is not None and "history_items" not in task.start:
+                # Of a model that was saved without histories the states are all that is known.
+                known = np.flatnonzero(histories.lengths[: len(task.start["users"])] == 0)
+                found["users"][known] = task.start["users"][known]
             found["history_items"] = histories.values.astype(np.uint32)
             found["history_offsets"] = histories.offsets.astype(np.int64)
             return found
