@@ -134,6 +134,27 @@ def test_every_setting_at_its_ends(name: str) -> None:
 
 
 @every
+def test_settings_that_are_changed_count_from_the_next_fit_on(name: str) -> None:
+    model = fitted(name)._with(fitted(name).fitted)
+    fields = parameter_types(type(model))
+    new = fold(model, ["i3", "i5"])
+    for setting, value in {"factors": 7, "blocks": 2, "similarity": "bm25", "l2": 0.5}.items():
+        if setting in fields:
+            model.set_params(**{setting: value})
+    if name == "SASRec":
+        model.set_params(max_length=1000)
+    again = fold(model, ITEMS * 6)
+    assert (again.query is None) == (new.query is None)
+    assert again.query is None or again.query.shape == new.query.shape
+    same_answers(model, fitted(name))
+    if name not in ("Popularity", "ImplicitALS"):
+        assert model.explain("u2", "i3") == fitted(name).explain("u2", "i3")
+    if "factors" in fields:
+        with pytest.raises(ValueError, match=r"in the fitted model|factors is 7, and was"):
+            model.partial_fit(DATA)
+
+
+@every
 @pytest.mark.parametrize(
     ("settings", "error"),
     [

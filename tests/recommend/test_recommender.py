@@ -422,6 +422,30 @@ def test_a_loss_says_what_it_needs() -> None:
         Custom(loss=3).fit(data)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("users", "error", "message"),
+    [
+        ([[np.nan, 1.0], [1.0, 1.0]], ValueError, r"^users\[0, 0\] is nan, expected a number that"),
+        ([[1.0, 1.0], [1.0, np.inf]], ValueError, r"^users\[1, 1\] is inf"),
+        ([[1.0, 1e39], [1.0, 1.0]], ValueError, r"^users\[0, 1\] is 1e\+39"),
+        ([["a", 1.0], [1.0, 1.0]], TypeError, "^users: expected numbers, got <U"),
+        (np.eye(2) * 1j, TypeError, "^users: expected numbers, got complex128"),
+        (None, TypeError, "^users: expected numbers, got object"),
+        ([1.0, 2.0], ValueError, r"^users has shape \(2,\)"),
+        ([[1.0, 2.0]], ValueError, r"^users has shape \(1, 2\)"),
+    ],
+)
+def test_vectors_trained_elsewhere_are_compared(
+    users: Any, error: type[Exception], message: str
+) -> None:
+    data = Interactions.from_ids(["a", "a", "b"], ["x", "y", "y"])
+    with pytest.raises(error, match=message):
+        Custom.from_factors(users, np.eye(2), data)
+    for name, wrong in (("bias", [1.0, 2.0]), ("item_bias", [1.0]), ("user_bias", np.eye(2))):
+        with pytest.raises(ValueError, match=f"^{name} has shape"):
+            Custom.from_factors(np.eye(2), np.eye(2), data, **{name: wrong})  # type: ignore[arg-type]
+
+
 def test_hyperparameters_are_listed_and_changed() -> None:
     model = BPR(factors=8)
     params = model.get_params()

@@ -71,8 +71,9 @@ class Custom(FactorModel):
                 needs neither.
 
         Raises:
-            TypeError: something else than Interactions.
-            ValueError: shapes that do not fit together, or that the loss has not.
+            TypeError: something else than Interactions, or than numbers.
+            ValueError: shapes that do not fit together, or that the loss has not; a number that is
+                not finite in single precision.
 
         >>> data = Interactions.from_ids(["ann", "ann", "bob"], ["tea", "rye", "rye"])
         >>> model = Custom.from_factors(np.eye(2), [[0.5, 2.0], [1.0, 0.0]], data)
@@ -81,12 +82,19 @@ class Custom(FactorModel):
         """
         if not isinstance(data, Interactions):
             raise TypeError(f"data: expected Interactions, got {type(data).__name__}")
-        given = {"users": users, "items": items, "user_bias": user_bias, "item_bias": item_bias}
-        arrays = {
-            name: np.array(array, np.float32) for name, array in given.items() if array is not None
+        given: dict[str, Any] = {
+            "users": users,
+            "items": items,
+            "user_bias": user_bias,
+            "item_bias": item_bias,
         }
         if bias is not None:
-            arrays["bias"] = np.array(bias, np.float32).reshape(-1)
+            given["bias"] = np.reshape(np.asarray(bias), -1)
+        arrays = {
+            name: _copied(name, array)
+            for name, array in given.items()
+            if array is not None or name in ("users", "items")
+        }
         seen = _core.Csr(data.users, data.items, data.n_users, data.n_items)
         fitted = Fitted(data.user_ids, data.item_ids, seen, arrays)
         model = cls(loss=loss, factors=arrays["users"].shape[-1] if arrays["users"].ndim else 0)
@@ -135,3 +143,20 @@ class Custom(FactorModel):
             return super()._array_types()
         # Without the loss nobody knows which biases it has.
         return {name: replace(kind, optional=name.endswith("bias")) for name, kind in TYPES.items()}
+
+
+def _copied(name: str, given: Any) -> npt.NDArray[np.float32]:
+    """An argument of this name as float32, compared with what a model can have."""
+    array = np.asarray(given)
+    if array.dtype.kind not in "iufb":
+        raise TypeError(f"{name}: expected numbers, got {array.dtype} such as {given!r:.60}")
+    with np.errstate(over="ignore"):
+        numbers = array.astype(np.float32)
+    wrong = np.argwhere(~np.isfinite(numbers))
+    if len(wrong):
+        at = tuple(wrong[0].tolist())
+        place = ", ".join(map(str, at))
+        raise ValueError(
+            f"{name}[{place}] is {array[at]}, expected a number that is finite in single precision"
+        )
+    return numbers

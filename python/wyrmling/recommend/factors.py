@@ -287,7 +287,11 @@ class FactorModel(VectorModel):
         count = {"bias": 1}.get(name, n_users if name in OF_USERS else n_items)
         if name.endswith("bias"):
             return np.zeros(count, np.float32)
-        return rng.normal(0.0, self.init_scale, (count, self.factors)).astype(np.float32)
+        return self._random(count, self.factors, rng)
+
+    def _random(self, count: int, width: int, rng: np.random.Generator) -> FloatArray:
+        """Vectors before training."""
+        return rng.normal(0.0, self.init_scale, (count, width)).astype(np.float32)
 
     def _array_types(self) -> Mapping[str, ArrayType]:
         return {name: TYPES[name] for name in _parameters(self._loss())}
@@ -309,8 +313,10 @@ class FactorModel(VectorModel):
         width = self.fitted.arrays["users"].shape[1]
         if not len(items) or (draws and len(np.unique(items)) == n_items):
             return np.zeros(width + len(names) - 1, np.float32)
-        rng = np.random.default_rng(0)
-        tables = {name: wy.Parameter(self._first(name, 1, 1, rng), name=name) for name in names}
+        # As long as in the fitted state, whatever the hyperparameter is now.
+        first = {"users": self._random(1, width, np.random.default_rng(0))}
+        zero = np.zeros(1, np.float32)
+        tables = {name: wy.Parameter(first.get(name, zero), name=name) for name in names}
         fixed, others = self._fixed(loss)
         user = np.zeros(len(items), np.uint32)
         data = Interactions(user, items, Ids(["new"]), self.item_ids, values)

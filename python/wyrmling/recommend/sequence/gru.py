@@ -56,6 +56,6 @@ class GRU(SequenceModel):
     def _encode(self, vectors: npt.NDArray[Any], arrays: Any) -> Any:
         state = np.zeros_like(vectors[0])
         for vector in vectors:
-            gates = arrays["of_vector"], arrays["of_state"], arrays["gate_bias"], self.factors
+            gates = arrays["of_vector"], arrays["of_state"], arrays["gate_bias"], vectors.shape[-1]
             state = nn.gru(state, vector, *gates)
         return state

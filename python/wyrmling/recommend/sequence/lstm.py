@@ -59,6 +59,6 @@ class LSTM(SequenceModel):
     def _encode(self, vectors: npt.NDArray[Any], arrays: Any) -> Any:
         state = memory = np.zeros_like(vectors[0])
         for vector in vectors:
-            gates = arrays["of_vector"], arrays["of_state"], arrays["gate_bias"], self.factors
+            gates = arrays["of_vector"], arrays["of_state"], arrays["gate_bias"], vectors.shape[-1]
             state, memory = nn.lstm(state, memory, vector, *gates)
         return state

@@ -129,7 +129,11 @@ class SASRec(SequenceModel):
     def _encode(self, vectors: npt.NDArray[Any], arrays: Any) -> Any:
         before = may_look(np.arange(len(vectors)))
         by_user = np.moveaxis(vectors, 0, -2) + arrays["positions"][: len(vectors)]
-        states = (of_one if self.blocks == 1 else of_two)(
+        states = (of_one if len(arrays["weights"]) == 1 else of_two)(
             by_user, before, arrays["weights"], arrays["hidden"]
         )
         return states[..., -1, :]
+
+    def _longest(self, arrays: Any) -> int:
+        # There are no positions beyond.
+        return len(arrays["positions"])

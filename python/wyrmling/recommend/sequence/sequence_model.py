@@ -165,13 +165,17 @@ class SequenceModel(FactorModel):
     def _states(self, histories: wy.Ragged, arrays: Arrays) -> FloatArray:
         """The states of users, shape (n, d); 0 for those without a history."""
         items, offsets = arrays["items"], histories.offsets
-        lengths = np.minimum(histories.lengths, self.max_length)
+        lengths = np.minimum(histories.lengths, self._longest(arrays))
         states = np.zeros((len(histories), items.shape[1]), np.float32)
         for length in np.unique(lengths[lengths > 0]).tolist():
             users = np.flatnonzero(lengths == length)
             steps = offsets[users + 1] - length + np.arange(length)[:, None]
             states[users] = self._encode(items[histories.values[steps]], arrays)
         return states
+
+    def _longest(self, arrays: Arrays) -> int:
+        """How many items a state of these arrays may depend on."""
+        return self.max_length
 
     def _array_types(self) -> Mapping[str, ArrayType]:
         return {
@@ -237,7 +241,7 @@ class SequenceModel(FactorModel):
                 )
             begin, end = arrays["history_offsets"][user : user + 2].tolist()
             steps = arrays["history_items"][begin:end]
-        return steps[-self.max_length :]
+        return steps[-self._longest(self.fitted.arrays) :]
 
     def _query(self, items: Numbers) -> FloatArray:
         arrays = self.fitted.arrays
