@@ -311,3 +311,16 @@ def test_an_integer_that_float32_lacks_is_named() -> None:
     given["rating"][17] = 2**24
     with pytest.raises(wy.SourceError, match=r"an integer is no float32.* by sample 17 "):
         trained(squared, given, np.float32)
+
+
+def test_a_comparison_of_one_arm_alone_is_named() -> None:
+    """It is copied where the arms meet, and read after that."""
+
+    def loss(P: Any, Q: Any, user: Any, item: Any, rating: Any) -> Any:
+        x = P[user] @ Q[item]
+        if rating > 0:
+            above = np.where(x > 0, rating > 1.0, rating > 0.5)
+        return x + above
+
+    with pytest.raises(wy.SourceError, match="above"):
+        trained(loss, columns(np.float64), np.float64)

@@ -165,7 +165,7 @@ impl<T> BlockProduct<T> {
 
 /// Registers side by side in a tile, by instruction set: with [`TALL`] rows and a row of B they are as
 /// many as there are.
-const WIDE: [usize; 3] = [2, 2, 4];
+const WIDE: [usize; 3] = [1, 2, 4];
 
 /// Columns of a tile, and of a packed panel of B.
 pub(crate) fn panel<T: Real>() -> usize {

@@ -8,6 +8,7 @@ which a view is still in use. An item by an index that is computed is looked up 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -74,6 +75,14 @@ class Arrays(Walker):
             self.leave("the truth of an array of several elements", node)
         number = self.array_call(np.ndarray.sum, [value], {}, node)
         return self.truth(number, node)
+
+    def with_number_for_truth(self, args: Sequence[Any], node: ast.AST) -> Sequence[Any]:
+        """The arguments of ``np.where``, the first of which is 1 or 0 if it is one bool."""
+        ways = args[0].alternatives if isinstance(args[0], Choice) else args[:1]
+        if len(args) != 3 or not {kind_of(one) for one in ways} <= {"bool", "numpy_bool"}:
+            return args
+        truth = self.truth(args[0], node)
+        return [Number("float", self.as_real(truth, "float", node)), *args[1:]]
 
     def array_item(self, value: Any, index: Any, node: ast.AST) -> Any:
         """An item or slice of an array."""

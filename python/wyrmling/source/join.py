@@ -2,9 +2,8 @@
 
 What all paths agree on stays as it is. Numbers of one kind that differ become a parameter of the
 block at which they meet. Values of different kinds (an integer and a float, None and a number, a
-name that is not set on some path) become a choice, of which an integer says which: nothing is ever
-converted. What cannot be told apart while the program runs, such as lists of different lengths, is
-lost, and refused where it is read.
+name that is not set on some path) become a choice, of which an integer says which. What cannot be
+told apart while the program runs, such as lists of different lengths, is lost: it cannot be read.
 
 Objects that were made on different paths and that the same names lead to become one object, unless
 that would part two names of one object; then the merge fails. Two names of one array may part: then
@@ -38,6 +37,7 @@ from .values import (
     Number,
     Reference,
     Text,
+    Traced,
     Unset,
     Value,
     kind_of,
@@ -231,7 +231,9 @@ class Merge:
             if whole and all(value == first for value in present) and self._dominates(first):
                 return first
             return self._choose(path, given)
-        return first if all(value == first for value in present) else self._lose(path, "differ")
+        # What a Traced is computed of is not defined on ways that lack it.
+        same = (whole or not isinstance(first, Traced)) and all(v == first for v in present)
+        return first if same else self._lose(path, "differ")
 
     @staticmethod
     def _dominates(choice: Choice) -> bool:

@@ -190,6 +190,10 @@ class Operations:
         """Whether an array of one element counts as true (``arrays.py``)."""
         raise NotImplementedError
 
+    def with_number_for_truth(self, args: Sequence[Any], node: ast.AST) -> Sequence[Any]:
+        """The arguments of ``np.where`` for a condition that is one bool (``arrays.py``)."""
+        raise NotImplementedError
+
     def array_item(self, value: Any, index: Any, node: ast.AST) -> Any:
         """An item or slice of an array (``arrays.py``)."""
         raise NotImplementedError

@@ -123,9 +123,8 @@ class Splicing(Walker):
     ) -> Any:
         """What a function of NumPy's gives for arrays."""
         name = getattr(function, "__name__", "this")
-        choice = function is np.where or (name == "where" and is_own_function(function))
-        if choice and len(args) == 3 and kind_of(args[0]) in ("bool", "numpy_bool"):
-            args = [Number("float", self.as_real(args[0], "float", node)), *args[1:]]
+        if args and (function is np.where or (name == "where" and is_own_function(function))):
+            args = self.with_number_for_truth(args, node)
         if any(self.grown(arg) is not None for arg in args):
             plain = isinstance(function, np.ufunc) or function.__module__ == "_operator"
             args = self.arrays_for("sum" if plain else name, args, node)
@@ -349,6 +348,11 @@ class Splicing(Walker):
         kind = np.asarray(real).dtype
         if recording.integer and kind.kind in "iu":
             self.refuse(node, f"{name} of integers of NumPy's", "use int(...) of them, or floats")
+        if isinstance(real, np.bool_) and not recording.computed and not found.shape:
+            # A number, and no array, which would be taken to where it is used.
+            self._check_same(name, found, again, recording, node)
+            made = self._splice(found, recording)
+            return Number("numpy_bool", self.compute("float_to_bool", made))
         if kind not in (np.float64, np.float32) and not recording.sliced:
             computed = bool(recording.computed)
             others = tuple(recording.others)

@@ -106,3 +106,12 @@ def where_one_number_is_less(x, y):
 def where_between_an_array_and_a_number(x):
     rows = np.array([1.0, -2.0, 3.0]) * x
     return np.where(x > 0, rows, 0.5), np.where(x <= 0.0, x, rows).sum()
+
+
+@at(1.5, 0.75)
+@at(-1.5, 0.75)
+@at(1.5, -0.5)
+def where_two_conditions_hold(x, y):
+    both = np.where(x > 0 and y > 0, x * y, 2.0 * x)
+    either = np.where(x > 1.0 or not y > 0, y, 3.0)
+    return both + either + (x if not y or x < np.where(0.5 <= y, 2.0, x) else y)
