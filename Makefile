@@ -50,12 +50,12 @@ bench: $(module) ## Measure: the Rust benches, then side by side with the peers 
 	$(rust) $(python) benches/compare.py --hand
 
 # rustc links with lld on this platform, which can put alike functions side by side: compression then
-# finds more of what they share, and the wheel is smaller by a thirtieth. maturin takes either the
-# arguments in pyproject.toml or those given here.
+# finds more of what they share, and the wheel is smaller by a thirtieth. Functions that are the same
+# are linked once. maturin takes either the arguments in pyproject.toml or those given here.
 rustc_args = $(shell $(python) -c "import tomllib; \
 	print(*tomllib.load(open('pyproject.toml', 'rb'))['tool']['maturin']['rustc-args'])")
 ifeq ($(shell uname -sm),Linux x86_64)
-link_args := -C link-arg=-Wl,--bp-compression-sort=both
+link_args := -C link-arg=-Wl,--bp-compression-sort=both,--icf=all
 endif
 
 .PHONY: wheel

@@ -248,7 +248,7 @@ fn top_k<'py>(
 
 /// How well scores rank held-out items, for each user with any.
 ///
-/// ``wyrmling.evaluate`` defines the metrics.
+/// ``wyrmling.evaluation.metrics`` defines the metrics.
 ///
 /// Args:
 ///     users: factors of users, float32, shape (n, d).
