@@ -284,3 +284,29 @@ def test_second_derivatives_of_logsumexp_are_those_of_what_has_a_share(dtype):
         found = wy.hessian(wy.logsumexp)(x)
         np.testing.assert_allclose(found, expected, rtol=0, atol=4 * np.finfo(dtype).eps)
     assert np.isnan(wy.hessian(wy.logsumexp)(np.array([np.nan, 1.0], dtype))).all()
+
+
+def test_linear_recurrence_has_the_wider_type_and_the_shape_of_its_first_operand():
+    x = np.ones((2, 3), np.float32)
+    for factors, dtype in ((0.5, np.float32), (np.float64(0.5), np.float64), (x, np.float32)):
+        assert wy.linear_recurrence(x, factors).dtype == dtype
+        assert wy.linear_recurrence(wy.Variable(x), factors).dtype == dtype
+    assert wy.linear_recurrence([1, 2], 1).tolist() == [1.0, 3.0]
+    # The factor of the first step is not used, whatever it is.
+    np.testing.assert_array_equal(wy.linear_recurrence([1.0, 2.0], [np.nan, 3.0]), [1.0, 5.0])
+    for shape, axis in (((0, 3), 0), ((3, 0), 1)):
+        assert wy.linear_recurrence(np.ones(shape), 2.0, axis).shape == shape
+
+
+def test_linear_recurrence_names_what_does_not_fit():
+    x = np.ones((2, 3))
+    refused = (
+        (ValueError, r"shapes \(2, 3\) and \(3, 2\)", lambda: wy.linear_recurrence(x, x.T)),
+        (ValueError, r"factors of shape \(2, 3\)", lambda: wy.linear_recurrence(x[0], x)),
+        (ValueError, "axis 2 is out of range", lambda: wy.linear_recurrence(x, 1.0, 2)),
+        (ValueError, "axis 0 is out of range", lambda: wy.linear_recurrence(1.0, 1.0)),
+        (TypeError, "complex128", lambda: wy.linear_recurrence(x + 1j, 1.0)),
+    )
+    for error, text, call in refused:
+        with pytest.raises(error, match="linear_recurrence: .*" + text):
+            call()

@@ -6,7 +6,7 @@ use pyo3::types::PyBool;
 use super::argument::{Given, Integer, KeepDims, Named, dictionary};
 use super::convert::{self, reduced_axes};
 use super::export::exports;
-use super::operand::node;
+use super::operand::{node, pair};
 use super::variable::PyVariable;
 use crate::array::DType;
 use crate::graph::Variable;
@@ -221,8 +221,8 @@ fn linear_recurrence(
     factors: &Bound<'_, PyAny>,
     axis: Integer,
 ) -> PyResult<PyVariable> {
-    let x = ops::numbers(&node("linear_recurrence", x)?)?;
-    let factors = ops::numbers(&node("linear_recurrence", factors)?)?;
+    let (x, factors) = pair("linear_recurrence", x, factors)?;
+    let (x, factors) = (ops::numbers(&x)?, ops::numbers(&factors)?);
     let axis = axis.signed("linear_recurrence: axis")?;
     Ok(PyVariable::new(ops::linear_recurrence(&x, &factors, axis)?))
 }

@@ -1,8 +1,8 @@
 //! Reductions over axes, normalised exponentials, running sums.
 
 use super::{apply, axes, axis_of, expand_dims, merge_axes, promote, transpose, unary};
-use crate::array::normalize_axis;
-use crate::error::Result;
+use crate::array::{broadcast, normalize_axis, show_shape};
+use crate::error::{Error, Result};
 use crate::graph::Variable;
 use crate::rules::{self, OpRef};
 
@@ -127,6 +127,15 @@ pub fn cumsum(x: &Variable, axis: i64) -> Result<Variable> {
 pub fn linear_recurrence(x: &Variable, factors: &Variable, axis: i64) -> Result<Variable> {
     let axis = axis_of("linear_recurrence", x, axis)?;
     let args = promote(&[x, factors])?;
+    let (like, of) = (args[0].ty()?, args[1].ty()?);
+    let both = [&like.shape[..], &of.shape[..]];
+    if broadcast("linear_recurrence", both.into_iter())? != like.shape {
+        return Err(Error::Shape(format!(
+            "linear_recurrence: factors of shape {} do not broadcast to {}, the shape of x",
+            show_shape(&of.shape),
+            show_shape(&like.shape)
+        )));
+    }
     let factors = super::broadcast_like(&args[1], &args[0], 0)?;
     let reverse = false;
     apply(
