@@ -5,6 +5,7 @@
 //! each message names the argument, the value found and what was expected.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 /// A failure that the caller can understand and repair.
@@ -39,9 +40,9 @@ pub enum Error {
     /// (Python: `numpy.linalg.LinAlgError`).
     #[error("{0}")]
     LinAlg(String),
-    /// A file that could not be read or written (Python: `OSError`).
+    /// A file that could not be read or written, and why (Python: the `OSError` of that kind).
     #[error("{0}")]
-    File(String),
+    File(String, ErrorKind),
     /// What code of the caller's raised, such as a hook or an operator of its own (Python: that
     /// exception).
     #[error("{0}")]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from wyrmling.data import Interactions
 from wyrmling.datasets import make_interactions, read_interactions
 from wyrmling.datasets.generated import GENRES
+from wyrmling.recommend import BPR
 
 IDS = st.lists(st.tuples(st.integers(0, 5), st.text(max_size=2)), max_size=30)
 
@@ -379,3 +380,17 @@ def test_made_up_purchases_repeat(repeats: float) -> None:
     assert adjacent < repeats / 2
     equal = make_interactions(400, 80, 10, repeats=repeats, seed=2)
     assert pairs(equal) == pairs(again)
+
+
+def test_a_file_that_is_not_there_is_said_to_be(tmp_path):
+    missing, folder, file = tmp_path / "missing", tmp_path / "folder", tmp_path / "file"
+    folder.mkdir()
+    file.write_text("1,2\n")
+    for read in (read_interactions, BPR.load):
+        for place, error in (
+            (missing, FileNotFoundError),
+            (folder, OSError),
+            (file / "inner", NotADirectoryError),
+        ):
+            with pytest.raises(error, match=place.name):
+                read(place)

@@ -132,7 +132,7 @@ pub fn read(path: &Path, format: &Format, stop: &AtomicBool) -> Result<Interacti
     }
     let pipe = Pipe::new(path, stop).map_err(refused)?;
     match parse(pipe, &name, format, stop) {
-        Err(Error::File(_)) if stop.load(Relaxed) => Err(Error::Interrupted),
+        Err(Error::File(..)) if stop.load(Relaxed) => Err(Error::Interrupted),
         result => result,
     }
 }

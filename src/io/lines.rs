@@ -5,7 +5,6 @@
 //! lines end at `\n` alone, and the number of a line is computed from the line at
 //! which the reader stands after it.
 
-use std::fmt::Display;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 use csv::{ByteRecord, StringRecord};
@@ -133,8 +132,8 @@ impl<'a, R: BufRead> Lines<'a, R> {
     /// Begins to read `text`, which errors call `name`. A delimiter that is not given is
     /// found by [`guess`].
     pub fn new(mut text: R, name: &'a str, delimiter: Option<Delimiter>) -> Result<Self> {
-        let start =
-            Start::read(&mut text).map_err(|error| Error::File(format!("{name}: {error}")))?;
+        let start = Start::read(&mut text)
+            .map_err(|error| Error::File(format!("{name}: {error}"), error.kind()))?;
         if start.bytes[..start.whole].trim_ascii().is_empty() && start.bytes.len() >= LONGEST_START
         {
             return Err(Error::Value(format!(
@@ -194,11 +193,12 @@ impl<'a, R: BufRead> Lines<'a, R> {
 
     /// Overwrites `line` with the next one, if there is one.
     fn cut(&mut self, line: &mut Line) -> Result<bool> {
-        let refused = |error: &dyn Display| Error::File(format!("{}: {error}", self.name));
+        let refused =
+            |error: std::io::Error| Error::File(format!("{}: {error}", self.name), error.kind());
         let mut record = std::mem::take(&mut line.fields).into_byte_record();
         match &mut self.cutter {
             Cutter::Quoting(reader) => {
-                if !(reader.read_byte_record(&mut record)).map_err(|error| refused(&error))? {
+                if !(reader.read_byte_record(&mut record)).map_err(|error| refused(error.into()))? {
                     return Ok(false);
                 }
                 let breaks = record.as_slice().iter().filter(|&&b| b == b'\n').count() as u64;
@@ -218,7 +218,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
                 line: bytes,
             } => {
                 bytes.clear();
-                if (text.read_until(b'\n', bytes)).map_err(|error| refused(&error))? == 0 {
+                if (text.read_until(b'\n', bytes)).map_err(refused)? == 0 {
                     return Ok(false);
                 }
                 *number += 1;

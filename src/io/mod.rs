@@ -28,5 +28,5 @@ use crate::error::Error;
 
 /// The error of an operation on a file that the system refused.
 fn file_error(path: &Path, error: &std::io::Error) -> Error {
-    Error::File(format!("{}: {error}", path.display()))
+    Error::File(format!("{}: {error}", path.display()), error.kind())
 }

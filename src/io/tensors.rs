@@ -128,7 +128,7 @@ pub fn save(path: &Path, contents: &Contents<Tensor<&[u8]>>, stop: &AtomicBool) 
     let mut start = header(contents, &sorted, &checksums)?;
     // The renaming would replace a device, too.
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        return Err(Error::File(format!(
+        return Err(not_regular(format!(
             "{} exists and is not a regular file, expected a place for a file of tensors",
             path.display()
         )));
@@ -264,7 +264,7 @@ pub fn load(path: &Path, formats: &[&str], stop: &AtomicBool) -> Result<Contents
     // Reading a device or a pipe may never end, and opening a pipe waits for its writer.
     let regular = |found: fs::Metadata| match found.is_file() {
         true => Ok(found.len()),
-        false => Err(Error::File(format!(
+        false => Err(not_regular(format!(
             "{} is not a regular file, expected a file of tensors",
             path.display()
         ))),
@@ -273,7 +273,7 @@ pub fn load(path: &Path, formats: &[&str], stop: &AtomicBool) -> Result<Contents
     let mut file = File::open(path).map_err(refused_here)?;
     let len = regular(file.metadata().map_err(refused_here)?)?;
     read(&mut file, len, formats, stop).map_err(|error| match error {
-        Error::File(error) => Error::File(format!("{}: {error}", path.display())),
+        Error::File(error, kind) => Error::File(format!("{}: {error}", path.display()), kind),
         Error::Value(error) => Error::Value(format!("{}: {error}", path.display())),
         other => other,
     })
@@ -449,5 +449,9 @@ fn look(stop: &AtomicBool) -> Result<()> {
 
 /// The error of a file that the system refused, which whoever knows its name adds to.
 fn refused(error: std::io::Error) -> Error {
-    Error::File(error.to_string())
+    Error::File(error.to_string(), error.kind())
+}
+
+fn not_regular(text: String) -> Error {
+    Error::File(text, std::io::ErrorKind::InvalidInput)
 }

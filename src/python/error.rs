@@ -1,7 +1,10 @@
 //! Errors of the crate as Python exceptions, one kind to one exception, built in but for NumPy's own.
 
+use std::io::ErrorKind;
+
 use pyo3::exceptions::{
-    PyFloatingPointError, PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyOSError,
+    PyFileNotFoundError, PyFloatingPointError, PyIndexError, PyIsADirectoryError,
+    PyKeyboardInterrupt, PyMemoryError, PyNotADirectoryError, PyOSError, PyPermissionError,
     PyRuntimeError, PyTypeError, PyValueError,
 };
 use pyo3::intern;
@@ -30,7 +33,13 @@ impl From<Error> for PyErr {
             Error::State(_) | Error::Raised(_) => PyRuntimeError::new_err(text),
             Error::NotFinite(_) => PyFloatingPointError::new_err(text),
             Error::LinAlg(_) => LinAlgError::new_err(text),
-            Error::File(_) => PyOSError::new_err(text),
+            Error::File(_, kind) => match kind {
+                ErrorKind::NotFound => PyFileNotFoundError::new_err(text),
+                ErrorKind::PermissionDenied => PyPermissionError::new_err(text),
+                ErrorKind::IsADirectory => PyIsADirectoryError::new_err(text),
+                ErrorKind::NotADirectory => PyNotADirectoryError::new_err(text),
+                _ => PyOSError::new_err(text),
+            },
             Error::Interrupted => PyKeyboardInterrupt::new_err(()),
         }
     }

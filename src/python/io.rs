@@ -246,7 +246,7 @@ fn tensor_places(
 ) -> PyResult<PyContents<PyTensorPlace>> {
     let formats: Vec<&str> = formats.iter().map(String::as_str).collect();
     let found = tensors::layout(&mut &*head, size, &formats).map_err(|error| match error {
-        Error::File(_) => Error::Value(format!("head: {} bytes hold no header", head.len())),
+        Error::File(..) => Error::Value(format!("head: {} bytes hold no header", head.len())),
         other => other,
     });
     let found = found?;

@@ -300,13 +300,7 @@ impl Translator<'_> {
             return false;
         };
         let last_op = &last.op;
-        // One row or column is summed from 0 on, which makes a product that is -0 another number.
-        if !fits
-            || m < 2
-            || n < 2
-            || !is_one_of!(last_op: MatMul)
-            || (a.1, b.1) != (m, n)
-            || !last.ty.dtype.is_real()
+        if !fits || !is_one_of!(last_op: MatMul) || (a.1, b.1) != (m, n) || !last.ty.dtype.is_real()
         {
             return false;
         }

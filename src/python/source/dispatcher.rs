@@ -191,7 +191,7 @@ impl PyDispatcher {
                 | Error::Interrupted
                 | Error::Raised(_)
                 | Error::State(_)
-                | Error::File(_) => return Err(error.into()),
+                | Error::File(..) => return Err(error.into()),
                 // Python's own function raises its own exception.
                 _ => PyErr::from(error).into_value(py).into_bound(py).into_any(),
             },

@@ -1,7 +1,7 @@
 //! Outer products, added in place.
 
 use crate::array::Real;
-use crate::simd::multiversion;
+use crate::simd::{self, multiversion};
 
 /// Elements of a row that are computed side by side.
 pub(super) const BLOCK: usize = 16;
@@ -10,9 +10,10 @@ pub(super) const BLOCK: usize = 16;
 pub(super) const FEW: usize = 4;
 
 multiversion! {
-    /// `out[i, j] += x[i]·y[j]`. A product is rounded before it is added, as where it is an array of its
-    /// own first. What is beyond the shorter of rows and factors is not touched.
-    pub(crate) fn add_outer<T: Real>(x: &[T], y: &[T], out: &mut [T]) {
+    /// `out[i, j] += x[i]·y[j]`. A product is added to 0 and rounded before it is added to the sum, as
+    /// where it is an array of its own first, which is summed from 0 on: so it is -0 only if it is too small
+    /// for another number. What is beyond the shorter of rows and factors is not touched.
+    pub(crate) fn add_outer<T: Real>(_machine: M, x: &[T], y: &[T], out: &mut [T]) {
         if y.is_empty() {
             return;
         }
@@ -27,7 +28,7 @@ multiversion! {
                         // A copy shares no memory with the factors, so that LLVM computes it at once.
                         let mut sums = *row;
                         for l in 0..BLOCK {
-                            sums[l] += x * block[l];
+                            sums[l] += simd::mul_add::<M, T>(x, block[l], T::zero());
                         }
                         *row = sums;
                     }
@@ -37,7 +38,7 @@ multiversion! {
         }
         for (&x, row) in x.iter().zip(out.chunks_exact_mut(y.len())) {
             for (o, &y) in row.iter_mut().zip(y) {
-                *o += x * y;
+                *o += simd::mul_add::<M, T>(x, y, T::zero());
             }
         }
     }
@@ -51,7 +52,7 @@ mod tests {
     fn expected(x: &[f64], y: &[f64], start: &[f64]) -> Vec<u64> {
         let n = y.len();
         let sums = start.iter().enumerate();
-        sums.map(|(k, s)| (s + x[k / n] * y[k % n]).to_bits())
+        sums.map(|(k, s)| (s + (0.0 + x[k / n] * y[k % n])).to_bits())
             .collect()
     }
 
