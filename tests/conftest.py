@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import settings
+from publisher import Publisher
 
 # A loaded machine is no failure.
 settings.register_profile("wyrmling", deadline=None)
@@ -40,3 +41,24 @@ def refuses(error, match, call):
     assert issubclass(error, Exception)
     with pytest.raises(error, match=match):
         call()
+
+
+@pytest.fixture
+def publisher():
+    """A server that publishes datasets, for tests of downloads."""
+    server = Publisher()
+    yield server
+    server.close()
+
+
+@pytest.fixture(autouse=True)
+def _without_proxies_and_caches(request, monkeypatch):
+    """The environment of tests of downloads."""
+    if request.path.parent.name != "datasets":
+        return
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    cache = request.getfixturevalue("tmp_path_factory").mktemp("cache")
+    monkeypatch.setenv("WYRMLING_DATA", str(cache / "wyrmling"))
