@@ -46,6 +46,7 @@ def test_everything_public_is_exported():
         "NO_ITEM",
         "top_k",
         "evaluate_ranking",
+        "column_role",
         "read_interactions",
         "exported",
     }

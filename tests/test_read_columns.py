@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wyrmling import _core
 from wyrmling.__main__ import main
 from wyrmling.datasets import read_interactions
-from wyrmling.datasets.parquet import KNOWN
 from wyrmling.recommend import Recommender
 
 
@@ -25,6 +25,11 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
+WORDS = {
+    "user": ("user", "customer", "reader", "member", "visitor"),
+    "item": ("item", "movie", "product", "book", "article", "track", "song", "artist"),
+    "rating": ("rating", "score", "stars"),
+}
 FIELD = st.text("ab ,;'\"é\n", max_size=4).map(lambda text: f"x{text}x")
 ROWS = st.lists(
     st.tuples(FIELD, FIELD, st.floats(0, 9, width=32), st.integers(-(2**62), 2**62)),
@@ -258,10 +263,12 @@ def test_without_a_library_parquet_says_what_to_install(
     assert "wyrmling.datasets.parquet" in sys.modules
 
 
-@pytest.mark.parametrize("what", KNOWN)
+@pytest.mark.parametrize("what", WORDS)
 def test_names_are_those_of_headers(tmp_path: Path, what: str) -> None:
-    """What the native module knows in the header of a text is known in parquet files."""
-    for word in KNOWN[what]:
+    """The columns of a text and of a parquet file are found by the same names."""
+    for word in WORDS[what]:
+        assert _core.column_role(f" {word.upper()}-id ") == what
+        assert _core.column_role(f"{word}s") is None
         names = {"user": "user", "item": "item", "rating": "rating"} | {what: f"{word.title()}_ID"}
         path = written(tmp_path / "a.csv", ",".join(names.values()) + "\nann,tea,5\n")
         text = read_interactions(path)

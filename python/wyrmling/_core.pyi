@@ -103,6 +103,7 @@ __all__ = [
     "cbrt",
     "ceil",
     "cholesky",
+    "column_role",
     "concatenate",
     "conj",
     "conjugate",
@@ -1492,6 +1493,7 @@ def public(
 
 _Place: TypeAlias = tuple[int, str | None]
 
+def column_role(name: str, /) -> str | None: ...
 def read_interactions(
     path: str | PathLike[str],
     delimiter: str | None,

@@ -65,20 +65,30 @@ const RATING: Role = Role {
 };
 
 impl Role {
+    /// Whether a column of this name is known to be of this role.
+    fn knows(self, name: &str) -> bool {
+        let name: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
+        let name = name.to_lowercase();
+        self.known
+            .contains(&name.strip_suffix("id").unwrap_or(&name))
+    }
+
     /// The places of a header that have a known name.
     fn places(self, header: &Line) -> Vec<usize> {
-        let known = |field: &str| {
-            let name: String = field.chars().filter(|c| c.is_alphanumeric()).collect();
-            let name = name.to_lowercase();
-            self.known
-                .contains(&name.strip_suffix("id").unwrap_or(&name))
-        };
         let fields = header.fields().enumerate();
         fields
-            .filter(|(_, field)| known(field))
+            .filter(|(_, field)| self.knows(field))
             .map(|(at, _)| at)
             .collect()
     }
+}
+
+/// What a column of this name is known to hold: "user", "item" or "rating".
+pub fn role_of(name: &str) -> Option<&'static str> {
+    let role = [USER, ITEM, RATING]
+        .into_iter()
+        .find(|role| role.knows(name));
+    role.map(|role| role.what)
 }
 
 /// Whether a line names a user's column.

@@ -18,7 +18,7 @@ pub mod tensors;
 mod text;
 mod unique_names;
 
-pub use columns::{Column, Taken};
+pub use columns::{Column, Taken, role_of};
 pub use ids::Ids;
 pub use lines::Delimiter;
 

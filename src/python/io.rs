@@ -16,7 +16,7 @@ use super::long_call::long_call;
 use crate::error::Error;
 use crate::io::interactions::{self, Format};
 use crate::io::tensors::{self, Contents, Tensor, TensorPlace};
-use crate::io::{Column, Delimiter, Ids, Taken};
+use crate::io::{Column, Delimiter, Ids, Taken, role_of};
 
 /// Users, items, ids of users, ids of items, ratings.
 type ReadColumns<'py> = (
@@ -46,6 +46,17 @@ fn column(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Colum
             given.repr()?
         ))),
     }
+}
+
+/// What a column of this name is known to hold in a file of interactions: ``"user"``, ``"item"`` or
+/// ``"rating"``, else None.
+///
+/// >>> column_role("Movie ID"), column_role("colour")
+/// ('item', None)
+#[pyfunction]
+#[pyo3(signature = (name, /))]
+fn column_role(name: &str) -> Option<&'static str> {
+    role_of(name)
 }
 
 /// Reads a file of interactions, as ``wyrmling.datasets.read_interactions`` describes.
@@ -267,6 +278,7 @@ fn strings(ids: &Ids) -> Vec<String> {
 
 /// Adds all of this to the module.
 pub(super) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(column_role, m)?)?;
     m.add_function(wrap_pyfunction!(read_interactions, m)?)?;
     m.add_function(wrap_pyfunction!(write_tensors, m)?)?;
     m.add_function(wrap_pyfunction!(read_tensors, m)?)?;

@@ -10,16 +10,10 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from .. import _core
 from ..data import Interactions
 
 __all__ = ["is_parquet", "read_parquet"]
-
-# The words of src/io/columns.rs: letters and digits of a name in small letters, without "id".
-KNOWN = {
-    "user": ("user", "customer", "reader", "member", "visitor"),
-    "item": ("item", "movie", "product", "book", "article", "track", "song", "artist"),
-    "rating": ("rating", "score", "stars"),
-}
 
 
 def is_parquet(path: str | os.PathLike[str]) -> bool:
@@ -131,11 +125,7 @@ def _given(name: str, what: str, column: str | int, names: list[str]) -> str:
 
 def _found(name: str, what: str, names: list[str]) -> str | None:
     """The one column whose name is known to be this; None for ratings that are not there."""
-    found = [
-        column
-        for column in names
-        if "".join(filter(str.isalnum, column)).lower().removesuffix("id") in KNOWN[what]
-    ]
+    found = [column for column in names if _core.column_role(column) == what]
     if len(found) == 1 or (what == "rating" and not found):
         return found[0] if found else None
     raise ValueError(

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_integer
 from ..data import Interactions
 from .evaluate import evaluate
-from .intervals import whole
 from .metrics import DEFAULT, parse
 from .models import copied
 from .result import Evaluation
@@ -110,7 +110,7 @@ def cross_validate(
     if not isinstance(data, Interactions):
         raise TypeError(f"data: expected Interactions, got {type(data).__name__}")
     wanted = [metric.name for metric in parse(metrics)]
-    seed = whole("random_state", random_state, 0, 2**63 - 1)
+    seed = check_integer("random_state", random_state, 0, 2**63 - 1)
     copied(model, {})
     splits = list(_divided(data, folds, seed) if _is_whole(folds) else _pairs(folds))
     if not splits:
@@ -129,7 +129,7 @@ def _divided(data: Interactions, folds: Any, seed: int) -> Iterator[Split]:
     """Parts of equal size, give or take one, each held out in turn."""
     if len(data) < 2:
         raise ValueError(f"data has {len(data)} interactions, expected at least 2")
-    count = whole("folds", folds, 2, len(data))
+    count = check_integer("folds", folds, 2, len(data))
     fold = np.arange(len(data)) % count
     np.random.default_rng(seed).shuffle(fold)
     for held_out in range(count):

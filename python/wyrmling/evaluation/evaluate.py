@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..arguments import check_choice, check_flag, check_integer, is_one
 from ..data import Interactions
-from .arguments import check_flag
-from .intervals import check_level, whole
+from .intervals import check_level
 from .metrics import DEFAULT, parse
 from .ranking import measured
 from .result import Evaluation, Skipped
@@ -76,10 +76,9 @@ def evaluate(
     """
     wanted = parse(metrics)
     check_level(confidence, resamples)
-    seed = whole("random_state", random_state, 0, 2**63 - 1)
+    seed = check_integer("random_state", random_state, 0, 2**63 - 1)
     exclude_seen = check_flag("exclude_seen", exclude_seen)
-    if unknown not in ("skip", "error"):
-        raise ValueError(f"unknown is {unknown!r}, expected 'skip' or 'error'")
+    check_choice("unknown", unknown, ("skip", "error"))
     if not isinstance(test, Interactions):
         raise TypeError(f"test: expected Interactions, got {type(test).__name__}")
     known = trained(model)
@@ -135,7 +134,7 @@ def _pairs(
 
 def _asked(model: Trained, users: Iterable[Any], unknown: Unknown) -> npt.NDArray[np.int64]:
     """The numbers of users that were asked for by id."""
-    if isinstance(users, (str, bytes, bytearray)) or not isinstance(users, Iterable):
+    if is_one(users):
         raise TypeError(f"users: expected several ids, such as ['ann'], got {users!r}")
     ids = list(users)
     numbers = numbers_of(model.user_ids, ids, "users")

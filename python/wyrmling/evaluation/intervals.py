@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["bootstrap", "check_level", "whole"]
+from ..arguments import check_integer
+
+__all__ = ["bootstrap", "check_level"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -34,19 +36,7 @@ def check_level(confidence: Any, resamples: int) -> None:
         raise TypeError(f"confidence is {confidence!r}, expected a number between 0 and 1")
     if not 0.0 < float(confidence) < 1.0:
         raise ValueError(f"confidence is {confidence!r}, expected a number between 0 and 1")
-    whole("resamples", resamples, 1, 1_000_000)
-
-
-def whole(name: str, number: object, least: int, most: int) -> int:
-    """An argument of that name, if it is a whole number from ``least`` to ``most``.
-
-    Raises TypeError for something else than an integer, ValueError for one out of the range.
-    """
-    if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
-        raise TypeError(f"{name}: expected an integer, got {number!r}")
-    if not least <= number <= most:
-        raise ValueError(f"{name} is {number}, expected {least} to {most}")
-    return int(number)
+    check_integer("resamples", resamples, 1, 1_000_000)
 
 
 def bootstrap(values: npt.NDArray[Any], confidence: float, resamples: int, seed: int) -> FloatArray:

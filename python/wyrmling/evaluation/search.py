@@ -21,14 +21,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..arguments import check_choice, check_flag, check_integer
 from ..data import Interactions
-from .arguments import check_flag, held_out
 from .evaluate import evaluate
-from .intervals import whole
 from .metrics import parse
 from .models import copied, parameters_of
 from .result import Evaluation
 from .spaces import Distribution, draw
+from .validation import validation_split
 
 __all__ = ["Search", "Trial", "search"]
 
@@ -172,18 +172,17 @@ def search(
     """
     if not isinstance(data, Interactions):
         raise TypeError(f"data: expected Interactions, got {type(data).__name__}")
-    if method not in ("random", "halving"):
-        raise ValueError(f"method is {method!r}, expected 'random' or 'halving'")
+    check_choice("method", method, ("random", "halving"))
     (wanted,) = parse([metric])
-    seed = whole("random_state", random_state, 0, 2**63 - 1)
-    count = whole("trials", trials, 1, 1_000_000)
+    seed = check_integer("random_state", random_state, 0, 2**63 - 1)
+    count = check_integer("trials", trials, 1, 1_000_000)
     own = parameters_of(model)
     longest = _longest(own, space) if method == "halving" else None
     drawn = draw(space, count, np.random.default_rng(seed))
     copied(model, drawn[0])
     check_flag("exclude_seen", exclude_seen)
     check_flag("progress", progress)
-    train, kept_out = held_out("validation", validation, data, seed)
+    train, kept_out = validation_split("validation", validation, data, seed)
 
     made: list[Trial] = []
 
@@ -227,7 +226,7 @@ def _longest(own: Mapping[str, Any], space: Mapping[str, Any]) -> int:
         raise ValueError(
             "space has 'epochs', which method 'halving' chooses; the model's own is the longest"
         )
-    return whole("epochs", own["epochs"], 1, 2**31 - 1)
+    return check_integer("epochs", own["epochs"], 1, 2**31 - 1)
 
 
 def _tried(

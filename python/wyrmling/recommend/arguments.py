@@ -1,4 +1,4 @@
-"""Arguments of a model's methods: counts, words and ids, checked before anything is computed.
+"""Ids as arguments of a model's methods, checked before anything is computed.
 
 An error names the argument, the value and what was expected. A text is one id and never several of
 a letter each, and bytes are no integers.
@@ -6,62 +6,22 @@ a letter each, and bytes are no integers.
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterable, Set
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..arguments import is_one
 from ..data import Id, Ids
 from ..data.columns import id_column
 
 __all__ = [
-    "check_choice",
-    "check_count",
-    "is_one",
     "numbers_of",
     "of_ids",
     "one_id",
     "several",
 ]
-
-TEXTS = str, bytes, bytearray
-
-
-def check_count(name: str, value: object) -> int:
-    """An integer of at least 1.
-
-    Raises:
-        TypeError: no integer.
-        ValueError: an integer below 1.
-    """
-    if type(value) is not int and (
-        isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral)
-    ):
-        raise TypeError(f"{name} is {value!r}, expected an integer at least 1")
-    if value < 1:
-        raise ValueError(f"{name} is {value}, expected an integer at least 1")
-    return int(value)
-
-
-def check_choice(name: str, value: object, words: tuple[str, ...]) -> None:
-    """Raises ValueError unless a value is one of some words."""
-    if not isinstance(value, str) or value not in words:
-        raise ValueError(f"{name} is {value!r}, expected {' or '.join(map(repr, words))}")
-
-
-def is_one(given: object) -> bool:
-    """Whether what is given is one id, or may be meant as one, and is no collection of ids.
-
-    >>> [is_one(given) for given in ("ann", b"ann", 7, None, ["ann"], ())]
-    [True, True, True, True, False, False]
-    """
-    if isinstance(given, TEXTS):
-        return True
-    if isinstance(given, np.ndarray):
-        return given.ndim == 0
-    return not isinstance(given, Iterable)
 
 
 def several(name: str, given: Any, *, ordered: bool = False) -> npt.NDArray[np.int64] | list[Id]:

@@ -19,12 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..arguments import check_choice, check_flag, check_integer, is_one
 from ..data import Id, Ids, Interactions
-from ..evaluation.arguments import check_flag
 from .arguments import (
-    check_choice,
-    check_count,
-    is_one,
     numbers_of,
     of_ids,
     one_id,
@@ -268,7 +265,7 @@ class Recommender(Stateful, ABC):
             RuntimeError: the model is not fitted, or has no histories to exclude or to count.
         """
         fitted = self.fitted
-        n = min(check_count("n", n), len(fitted.item_ids))
+        n = min(check_integer("n", n, 1), len(fitted.item_ids))
         exclude_seen = check_flag("exclude_seen", exclude_seen)
         check_choice("cold_start", cold_start, ("error", "popular"))
         allowed = self._allowed(items, filter_items)
@@ -488,7 +485,7 @@ class Recommender(Stateful, ABC):
         return by_bias(1, count.astype(np.float32))
 
     def _similar(self, kind: Any, of: Ids, scores: Any, ids: Id | Iterable[Id], n: int) -> Any:
-        n = min(check_count("n", n), len(of))
+        n = min(check_integer("n", n, 1), len(of))
         one = is_one(ids)
         asked = [one_id(kind, ids)] if one else cast(Iterable[Id], ids)
         numbers = numbers_of(kind, of, asked)

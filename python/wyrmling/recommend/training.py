@@ -18,9 +18,9 @@ import wyrmling as wy
 from .. import _core
 from ..data import Ids, Interactions
 from ..evaluation import evaluate
-from ..evaluation.arguments import held_out
 from ..evaluation.metrics import parse
 from ..evaluation.trained import Trained
+from ..evaluation.validation import validation_split
 from ..progress import Progress
 from .fitted import Arrays, Fitted
 from .history import LearningCurve
@@ -84,7 +84,7 @@ class Task:
         kept_out = None
         if validation is not None:
             seed = 0 if isinstance(validation, Interactions) else int(rng.integers(2**63))
-            data, kept_out = held_out("validation", validation, data, seed)
+            data, kept_out = validation_split("validation", validation, data, seed)
         if len(data) == 0:
             raise ValueError("data has no interactions, expected some to learn from")
         if before is None:

@@ -33,11 +33,7 @@ impl Follower<'_> {
             return None;
         }
         let mask = self.mask(condition)?;
-        let inverse = self.mask(&BatchValue::Choice(
-            mask,
-            Box::new(BatchValue::Known(false.into())),
-            Box::new(BatchValue::Known(true.into())),
-        ))?;
+        let inverse = self.mask(&by_mask(mask, false))?;
         let first = self.arm(mask, then, join)?;
         let second = self.arm(inverse, otherwise, join)?;
         let kinds = self.function.blocks[join].parameters.iter();
@@ -109,7 +105,7 @@ impl Follower<'_> {
         if !args.iter().any(|x| matches!(x, BatchValue::Each(_))) {
             return None;
         }
-        Some(by_mask(self.elementwise(&op, args, &[ty, ty])?))
+        Some(by_mask(self.elementwise(&op, args, &[ty, ty])?, true))
     }
 
     /// One of two values of a kind, by a mask.
@@ -173,11 +169,7 @@ impl Follower<'_> {
         args.into_iter().zip(types).map(masked).collect()
     }
 
-    /// Truth by a column of zeros and ones.
-    pub(super) fn truth(&self, indices: ValueId) -> Option<BatchValue> {
-        Some(by_mask(self.as_dtype(indices, DType::F64)?))
-    }
-
+    /// The element type of an array of the new function.
     pub(super) fn dtype(&self, id: ValueId) -> Option<DType> {
         match self.builder.kind(id) {
             Ok(ValueKind::Array(ty)) => Some(ty.dtype),
@@ -185,6 +177,7 @@ impl Follower<'_> {
         }
     }
 
+    /// An array of the new function with elements of a floating-point type.
     pub(super) fn as_dtype(&self, id: ValueId, dtype: DType) -> Option<ValueId> {
         match self.dtype(id)? == dtype {
             true => Some(id),
@@ -193,13 +186,10 @@ impl Follower<'_> {
     }
 }
 
-/// What is true for the samples whose mask is 1.
-fn by_mask(mask: ValueId) -> BatchValue {
-    BatchValue::Choice(
-        mask,
-        Box::new(BatchValue::Known(true.into())),
-        Box::new(BatchValue::Known(false.into())),
-    )
+/// Truth that is `ones` for the samples whose mask is 1, and not for the others.
+pub(super) fn by_mask(mask: ValueId, ones: bool) -> BatchValue {
+    let known = |truth: bool| Box::new(BatchValue::Known(truth.into()));
+    BatchValue::Choice(mask, known(ones), known(!ones))
 }
 
 /// Whether the gradients of an operator's operands are 0 where that of its result is, whatever the

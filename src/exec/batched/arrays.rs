@@ -15,6 +15,7 @@ impl Follower<'_> {
         }
     }
 
+    /// Appends an operator to the new function; `None` if it does not take these types.
     pub(super) fn write(&self, op: OpRef, args: &[ValueId]) -> Option<ValueId> {
         self.builder.try_apply(op, args).ok()
     }

@@ -11,8 +11,9 @@
 //! are not here: then each sample is run by itself ([`sample_loss`](super::sample_loss)). Guards that hold
 //! for all samples are dropped.
 //!
-//! Limits: integers of a sample are indices, and nothing else is computed of them; loops are as long as
-//! is known without the sample, and are unrolled; rows of tables are looked up outside of arms alone.
+//! Limits: integers of a sample are indices, compared, or taken as numbers, and no arithmetic is done with
+//! them as integers; loops are as long as is known without the sample, and are unrolled; rows of tables are
+//! looked up outside of arms alone.
 
 mod arms;
 mod arrays;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use super::leaf::Leaf;
 use super::program::Program;
 use super::sample_loss::LossArgument;
+use crate::array::DType;
 use crate::error::Result;
 use crate::ir::{
     Builder, Cfg, Datum, Expression, Function, Lengths, Target, Terminator, ValueId, ValueKind,
@@ -31,6 +33,7 @@ use crate::ir::{
 use crate::rules::{Cast, OpRef};
 use crate::table::Table;
 
+use arms::by_mask;
 pub use integers::range_of;
 
 /// Instructions that are followed, at most.
@@ -74,6 +77,7 @@ struct Follower<'f> {
     joins: Vec<Option<usize>>,
     /// The masks of the arms that are followed, each within those before it.
     masks: Vec<ValueId>,
+    /// Instructions that may still be followed.
     left: usize,
 }
 
@@ -147,7 +151,9 @@ impl Follower<'_> {
                         (Some((low, high)), ValueKind::Int) => {
                             BatchValue::Int(low, high, Some(all))
                         }
-                        (Some(_), ValueKind::Bool) => self.truth(all)?,
+                        (Some(_), ValueKind::Bool) => {
+                            by_mask(self.as_dtype(all, DType::F64)?, true)
+                        }
                         (Some((low, _)), ValueKind::Array(one))
                             if low >= 0 && one.dtype == dtype && one.ndim() > 0 =>
                         {
@@ -233,6 +239,7 @@ impl Follower<'_> {
         to.args.iter().map(|&a| self.value(a)).collect()
     }
 
+    /// Gives the parameters of a block their values.
     fn bind(&mut self, block: usize, given: Vec<BatchValue>) {
         let parameters = &self.function.blocks[block].parameters;
         for (&p, value) in parameters.iter().zip(given) {

@@ -2,9 +2,9 @@
 
 use crate::array::{Type, Typed, View, ViewMut, with_real};
 use crate::error::Result;
-use crate::rules::{Argument, Case, Entry, OpRef, Operator, arity, linear, real};
+use crate::rules::{Entry, OpRef, Operator, arity, linear, real};
 
-use super::lanes::{Lanes, SHAPES, has_axis};
+use super::lanes::{Lanes, cases_from_both_ends, has_axis};
 
 /// Sums of the elements up to each, along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -69,13 +69,5 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     source: "definition",
     reference: None,
     internal: None,
-    cases: || {
-        let case = |&(shape, axis): &(&[usize], usize), reverse| {
-            let x = Argument::real(shape, &[(-2.0, 2.0)]);
-            Case::new(OpRef::new(CumSum { axis, reverse }), vec![x])
-        };
-        let both = [false, true].into_iter();
-        both.flat_map(|reverse| SHAPES.iter().map(move |s| case(s, reverse)))
-            .collect()
-    },
+    cases: || cases_from_both_ends(1, |axis, reverse| OpRef::new(CumSum { axis, reverse })),
 }];

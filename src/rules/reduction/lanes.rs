@@ -6,6 +6,7 @@
 
 use crate::array::{Type, show_shape, size};
 use crate::error::{Error, Result};
+use crate::rules::{Argument, Case, OpRef};
 
 /// How the lanes of an array lie.
 #[derive(Clone, Copy)]
@@ -55,3 +56,22 @@ pub(super) const SHAPES: [(&[usize], usize); 5] = [
     (&[2, 3, 2], 1),
     (&[0, 3], 1),
 ];
+
+/// Test cases, on all these shapes, of an operator along an axis from either end, which takes `count` arrays
+/// of one shape. `operator` makes it of the axis and of whether it begins at the last element.
+pub(super) fn cases_from_both_ends(
+    count: usize,
+    operator: impl Fn(usize, bool) -> OpRef,
+) -> Vec<Case> {
+    let case = |&(shape, axis): &(&[usize], usize), reverse| {
+        let argument = || Argument::real(shape, &[(-2.0, 2.0)]);
+        Case::new(
+            operator(axis, reverse),
+            (0..count).map(|_| argument()).collect(),
+        )
+    };
+    let both = [false, true].into_iter();
+    both.flat_map(|reverse| SHAPES.iter().map(move |s| (s, reverse)))
+        .map(|(s, reverse)| case(s, reverse))
+        .collect()
+}

@@ -10,9 +10,9 @@ use num_traits::Zero;
 
 use crate::array::{Type, Typed, View, ViewMut, with_real};
 use crate::error::{Error, Result};
-use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, linear, same_dtype};
+use crate::rules::{Entry, Ex, Key, OpRef, Operator, arity, linear, real, same_dtype};
 
-use super::lanes::{Lanes, SHAPES, has_axis};
+use super::lanes::{Lanes, cases_from_both_ends, has_axis};
 
 /// `y_t = x_t + a_t y_(t-1)` along an axis, of `x` and `a` of one shape; nothing is before the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -115,7 +115,7 @@ impl Operator for Delay {
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("delay", args)?;
         has_axis("delay", x, self.axis)?;
-        crate::rules::real("delay", x)?;
+        real("delay", x)?;
         Ok(x.clone())
     }
 
@@ -151,16 +151,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         reference: None,
         internal: None,
         cases: || {
-            let case = |&(shape, axis): &(&[usize], usize), reverse| {
-                let x = || Argument::real(shape, &[(-2.0, 2.0)]);
-                Case::new(
-                    OpRef::new(LinearRecurrence { axis, reverse }),
-                    vec![x(), x()],
-                )
-            };
-            let both = [false, true].into_iter();
-            both.flat_map(|reverse| SHAPES.iter().map(move |s| case(s, reverse)))
-                .collect()
+            let operator = |axis, reverse| OpRef::new(LinearRecurrence { axis, reverse });
+            cases_from_both_ends(2, operator)
         },
     },
     Entry {
@@ -169,14 +161,6 @@ pub(super) const ENTRIES: &[Entry] = &[
         source: "definition",
         reference: None,
         internal: Some("the derivative of linear_recurrence is made of it"),
-        cases: || {
-            let case = |&(shape, axis): &(&[usize], usize), reverse| {
-                let x = Argument::real(shape, &[(-2.0, 2.0)]);
-                Case::new(OpRef::new(Delay { axis, reverse }), vec![x])
-            };
-            let both = [false, true].into_iter();
-            both.flat_map(|reverse| SHAPES.iter().map(move |s| case(s, reverse)))
-                .collect()
-        },
+        cases: || cases_from_both_ends(1, |axis, reverse| OpRef::new(Delay { axis, reverse })),
     },
 ];

@@ -1,4 +1,4 @@
-"""Arguments of several functions: flags, and shares of interactions that are held out."""
+"""Data to validate on: given as interactions, or as a share of those to learn from."""
 
 from __future__ import annotations
 
@@ -9,17 +9,10 @@ import numpy as np
 
 from ..data import Interactions
 
-__all__ = ["check_flag", "held_out"]
+__all__ = ["validation_split"]
 
 
-def check_flag(name: str, value: object) -> bool:
-    """A truth value; raises TypeError for anything else."""
-    if value is not True and value is not False and not isinstance(value, np.bool_):
-        raise TypeError(f"{name} is {value!r}, expected True or False")
-    return bool(value)
-
-
-def held_out(
+def validation_split(
     name: str, given: Any, data: Interactions, seed: int
 ) -> tuple[Interactions, Interactions]:
     """What is left of some data, and what is held out.

@@ -1,0 +1,64 @@
+"""Arguments of functions: integers, flags and words, checked before anything is computed.
+
+An error names the argument, the value and what was expected. A text is one id and never several of
+a letter each.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable
+
+import numpy as np
+
+__all__ = ["check_choice", "check_flag", "check_integer", "is_one"]
+
+TEXTS = str, bytes, bytearray
+
+
+def check_integer(name: str, value: object, least: int, most: int | None = None) -> int:
+    """An integer from ``least`` to ``most``, or of any size.
+
+    Raises:
+        TypeError: no integer.
+        ValueError: an integer out of the range.
+    """
+    # Most are ints, and one user is recommended to in some microseconds.
+    if type(value) is not int and (
+        isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral)
+    ):
+        raise TypeError(f"{name} is {value!r}, expected an integer{_range(least, most)}")
+    integer = int(value)
+    if integer < least or (most is not None and integer > most):
+        raise ValueError(f"{name} is {integer}, expected an integer{_range(least, most)}")
+    return integer
+
+
+def _range(least: int, most: int | None) -> str:
+    return f" at least {least}" if most is None else f" from {least} to {most}"
+
+
+def check_flag(name: str, value: object) -> bool:
+    """A truth value; raises TypeError for anything else."""
+    if value is not True and value is not False and not isinstance(value, np.bool_):
+        raise TypeError(f"{name} is {value!r}, expected True or False")
+    return bool(value)
+
+
+def check_choice(name: str, value: object, words: tuple[str, ...]) -> None:
+    """Raises ValueError unless a value is one of some words."""
+    if not isinstance(value, str) or value not in words:
+        raise ValueError(f"{name} is {value!r}, expected {' or '.join(map(repr, words))}")
+
+
+def is_one(given: object) -> bool:
+    """Whether what is given is one id, or may be meant as one, and is no collection of ids.
+
+    >>> [is_one(given) for given in ("ann", b"ann", 7, None, ["ann"], ())]
+    [True, True, True, True, False, False]
+    """
+    if isinstance(given, TEXTS):
+        return True
+    if isinstance(given, np.ndarray):
+        return given.ndim == 0
+    return not isinstance(given, Iterable)

@@ -1,0 +1,55 @@
+"""Checks of arguments at the edges of what they take."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wyrmling.arguments import check_choice, check_flag, check_integer, is_one
+
+
+@pytest.mark.parametrize("value", [1, 9, np.int8(3), np.uint64(9)])
+def test_integers_are_python_integers(value: Any) -> None:
+    found = check_integer("n", value, 1, 9)
+    assert type(found) is int
+    assert found == value
+
+
+@pytest.mark.parametrize("value", [True, np.bool_(True), 1.0, np.float64(1), "1", None, [1], 1j])
+def test_what_is_no_integer_is_named(value: Any) -> None:
+    with pytest.raises(TypeError, match=re.escape(f"n is {value!r}, expected an integer from 1")):
+        check_integer("n", value, 1, 9)
+
+
+@pytest.mark.parametrize("value", [0, 10, -(2**70), 2**70, np.int64(-1)])
+def test_integers_out_of_range_are_named(value: Any) -> None:
+    text = f"n is {int(value)}, expected an integer from 1 to 9"
+    with pytest.raises(ValueError, match=re.escape(text)):
+        check_integer("n", value, 1, 9)
+
+
+def test_integers_without_an_upper_bound() -> None:
+    assert check_integer("n", 2**70, 1) == 2**70
+    with pytest.raises(ValueError, match="n is 0, expected an integer at least 1"):
+        check_integer("n", 0, 1)
+
+
+def test_flags_and_words() -> None:
+    assert check_flag("f", np.bool_(False)) is False
+    for wrong in (0, 1, None, "yes", 1.0, np.array([True])):
+        with pytest.raises(TypeError, match="f is .*, expected True or False"):
+            check_flag("f", wrong)
+    check_choice("w", "a", ("a", "b"))
+    for other in ("c", "", None, 1, ["a"]):
+        with pytest.raises(ValueError, match="w is .*, expected 'a' or 'b'"):
+            check_choice("w", other, ("a", "b"))
+
+
+def test_one_id_or_several() -> None:
+    for one in ("ab", b"ab", bytearray(b"ab"), "", 7, 1.5, np.int64(1), np.array("ab"), None):
+        assert is_one(one)
+    for several in ([], (), {}, {"a"}, np.array([1]), iter("ab"), range(2)):
+        assert not is_one(several)
