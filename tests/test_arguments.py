@@ -40,11 +40,11 @@ def test_integers_without_an_upper_bound() -> None:
 def test_flags_and_words() -> None:
     assert check_flag("f", np.bool_(False)) is False
     for wrong in (0, 1, None, "yes", 1.0, np.array([True])):
-        with pytest.raises(TypeError, match="f is .*, expected True or False"):
+        with pytest.raises(TypeError, match=r"f is .*, expected True or False"):
             check_flag("f", wrong)
     check_choice("w", "a", ("a", "b"))
     for other in ("c", "", None, 1, ["a"]):
-        with pytest.raises(ValueError, match="w is .*, expected 'a' or 'b'"):
+        with pytest.raises(ValueError, match=r"w is .*, expected 'a' or 'b'"):
             check_choice("w", other, ("a", "b"))
 
 
