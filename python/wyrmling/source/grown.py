@@ -11,6 +11,7 @@ what else is appended is refused.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -307,13 +308,15 @@ class Grown(Walker):
         """Arguments with other lengths in the place of those that are computed."""
         arrays = [self.array_of(arg) for arg in args]
         known = [one for one in arrays if isinstance(one, Array)]
-        # Lengths that stand for those that are computed may differ among each other, too.
-        known.sort(key=lambda one: one.computed)
+        # Lengths that stand for those that are computed may differ among each other, too. The
+        # largest array keeps its own, because a cut copies.
+        known.sort(key=lambda one: (one.computed, -math.prod(one.shape)))
         lengths = [length for one in known for length in one.shape]
         for length in dict.fromkeys(lengths):
             made = []
             for arg, one in zip(args, arrays, strict=True):
-                if isinstance(one, Array) and one.computed and one.shape:
+                grown = isinstance(one, Array) and one.computed and one.shape
+                if grown and one.shape[0] != length:
                     count = self.length(one, node)
                     id = self.cut(one, Known(0), count, count, length)
                     shape = (length, *one.shape[1:])

@@ -27,8 +27,8 @@ def next_items(
     ``negatives`` has ``k`` items drawn for each item of the history, shape (n + 1, k).
     """
     came, drawn = history[1:], negatives[1:]
-    score = (states * items[came]).sum(1) + item_bias[came]
-    others = (states[:, None, :] * items[drawn]).sum(2) + item_bias[drawn]
+    score = wy.vecdot(states, items[came]) + item_bias[came]
+    others = wy.vecdot(states[:, None, :], items[drawn]) + item_bias[drawn]
     return ranking(score, others, len(items))
 
 
@@ -46,13 +46,11 @@ def warp(score: Any, others: Any, n_items: int, count: int) -> Any:
     """The hinge of the first that is above the item less 1, by the logarithm of its estimated rank
     (Weston, Bengio and Usunier, 2011).
     """
-    total, left = 0.0, np.ones_like(score)
-    for drawn in range(count):
-        margin = wy.relu(1.0 - score + others[:, drawn])
-        above = np.where(margin > 0.0, left, 0.0)
-        total = total + (above * margin).sum() * np.log(n_items / (drawn + 1.0))
-        left = left - above
-    return total
+    margin = wy.relu(1.0 - score[:, None] + others)
+    above = np.where(margin > 0.0, 1.0, 0.0)
+    first = np.where(np.cumsum(above, axis=1) == above, margin, 0.0)
+    ranks = n_items / np.arange(1, count + 1, dtype=np.float32)
+    return (first.sum(0) * np.log(ranks)).sum()
 
 
 def softmax(score: Any, others: Any, n_items: int, count: int) -> Any:
