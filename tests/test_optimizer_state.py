@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,7 @@ def in_state(**parts: Any) -> Any:
         (in_state(more=0.5), ValueError, "state of 'w': it has an unknown 'more'"),
         (in_state(step=np.zeros(3)), ValueError, r"step: expected shape \(2,\), got \(3,\)"),
         (in_state(exp_avg=np.zeros((2, 3), np.float32)), TypeError, "of dtype float64, got one"),
-        (in_state(exp_avg="text"), TypeError, "of dtype float64, got one"),
+        (in_state(exp_avg="text"), TypeError, "of dtype float64, got str"),
         (in_state(exp_avg=np.zeros((3, 2))), ValueError, "exp_avg: expected shape"),
     ],
 )
@@ -151,6 +152,8 @@ def test_what_does_not_fit_changes_nothing(change: Any, error: Any, text: str) -
         ([wy.Input(1.0)], TypeError, "'0': expected a Parameter, got Input"),
         ({3: wy.Parameter(1.0)}, TypeError, "expected names, got 3"),
         ([wy.Parameter(1.0)] * 2, ValueError, "'0' and '1' are the same Parameter"),
+        (itertools.repeat(wy.Parameter(1.0)), ValueError, "are the same Parameter"),
+        (itertools.count(), TypeError, "'0': expected a Parameter, got int"),
     ],
 )
 def test_what_are_no_parameters_is_refused(parameters: Any, error: Any, text: str) -> None:

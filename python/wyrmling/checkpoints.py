@@ -34,7 +34,7 @@ __all__ = ["load_checkpoint", "save_checkpoint"]
 FORMAT = "wyrmling.checkpoint/1"
 PARAMETER, STATE, TRAINING = "parameter.", "state.", "training"
 
-Parameters = Mapping[str, Parameter] | Iterable[Parameter]
+Parameters = dict[str, Parameter] | Iterable[Parameter]
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
@@ -157,7 +157,7 @@ def restore(found: Contents, parameters: Mapping[str, Parameter], optimizer: Opt
     saved = decoded(TRAINING, arrays)
     _compare(TRAINING, saved, ["optimizer", "settings", "l2", "epochs"])
     done = check_integer("epochs", saved.pop("epochs"), 0)
-    weights = _mapping("l2", saved.pop("l2")).items()
+    weights = _dict("l2", saved.pop("l2")).items()
     state: dict[str, dict[str, Any]] = {name: {"l2": weight} for name, weight in weights}
     values = {}
     for key, array in arrays.items():
@@ -205,24 +205,23 @@ def _resume(
 ) -> None:
     """Compares state with an optimizer, and puts it there, with numbers of the parameters."""
     parts = {"optimizer", "settings", "state"}
-    if not isinstance(given, Mapping) or set(given) != parts:
+    if not isinstance(given, dict) or set(given) != parts:
         raise TypeError(f"state: expected a dict of {sorted(parts)}, as state_dict gives")
     kind, settings, slots, l2 = _core.optimizer_settings(optimizer, list(named.values()))
-    if given["optimizer"] != kind:
+    if type(given["optimizer"]) is not str or given["optimizer"] != kind:
         raise ValueError(f"state: it is of {str(given['optimizer'])[:60]}, expected that of {kind}")
-    _compare("settings", _mapping("settings", given["settings"]), settings)
+    _compare("settings", _dict("settings", given["settings"]), settings)
     for name, wanted in settings.items():
         if name != "lr":
             _check_setting(name, given["settings"][name], wanted)
-    state = _mapping("state", given["state"])
+    state = _dict("state", given["state"])
     _compare("state", state, named)
     resumed = []
     for (name, parameter), weight in zip(named.items(), l2, strict=True):
-        one = _mapping(f"state of {name!r}", state[name])
+        one = _dict(f"state of {name!r}", state[name])
         _compare(f"state of {name!r}", one, ["l2", *slots])
         _check_setting(f"l2 of {name!r}", one["l2"], weight)
-        arrays = [np.asarray(one[slot]) for slot in slots]
-        resumed.append((parameter, arrays, values.get(name)))
+        resumed.append((parameter, [one[slot] for slot in slots], values.get(name)))
     lr = given["settings"]["lr"]
     if not isinstance(lr, float):
         raise TypeError(f"lr is {lr!r}, expected a float")
@@ -230,26 +229,28 @@ def _resume(
 
 
 def _named(parameters: Any) -> dict[str, Parameter]:
-    """Parameters by name."""
-    if isinstance(parameters, Mapping):
-        named = dict(parameters)
+    """Parameters by name, each checked as it comes: an iterable need not end."""
+    pairs: Iterable[tuple[Any, Any]]
+    if isinstance(parameters, dict):
+        pairs = parameters.items()
     elif isinstance(parameters, Iterable) and not isinstance(parameters, (Parameter, str)):
-        named = {str(number): parameter for number, parameter in enumerate(parameters)}
+        pairs = ((str(number), parameter) for number, parameter in enumerate(parameters))
     else:
         raise TypeError(
             f"parameters: expected a dict or list of Parameters, got {type(parameters).__name__}"
         )
+    named: dict[str, Parameter] = {}
     seen: dict[int, str] = {}
-    for name, parameter in named.items():
+    for name, parameter in pairs:
         if not isinstance(name, str):
             raise TypeError(f"parameters: expected names, got {name!r}")
         if not isinstance(parameter, Parameter):
             raise TypeError(
                 f"parameters: {name!r}: expected a Parameter, got {type(parameter).__name__}"
             )
-        other = seen.setdefault(id(parameter), name)
-        if other != name:
+        if (other := seen.setdefault(id(parameter), name)) != name:
             raise ValueError(f"parameters: {other!r} and {name!r} are the same Parameter")
+        named[name] = parameter
     return named
 
 
@@ -258,8 +259,8 @@ def _check_optimizer(optimizer: object) -> None:
         raise TypeError(f"optimizer is {optimizer!r}, expected one such as wyrmling.SGD(lr=0.1)")
 
 
-def _mapping(what: str, given: Any) -> Mapping[str, Any]:
-    if not isinstance(given, Mapping):
+def _dict(what: str, given: Any) -> dict[str, Any]:
+    if not isinstance(given, dict):
         raise TypeError(f"{what}: expected a dict, got {type(given).__name__}")
     return given
 
