@@ -47,7 +47,8 @@ def save_checkpoint(
     """Writes what training needs to go on in another process, for :func:`load_checkpoint`.
 
     A file that is there is replaced at once and only by a complete one, so that a callback of
-    :func:`wyrmling.fit` may write after each epoch.
+    :func:`wyrmling.fit` may write after each epoch. The learning rate is kept as it is at that
+    moment: a callback that changes it does so before. The state is copied once.
 
     >>> import wyrmling as wy
     >>> def train(path, w, epochs, first_epoch=0):

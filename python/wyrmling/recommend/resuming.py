@@ -221,7 +221,10 @@ def _curve(about: dict[str, Any]) -> tuple[LearningCurve, bool]:
         )
         best = curve.best_epoch
         is_valid &= type(curve.samples) is int and isinstance(stopped, bool)
-        is_valid &= best is None if not curve.validation else 0 <= best < len(curve.loss)  # type: ignore[operator]
+        if curve.validation:
+            is_valid &= type(best) is int and 0 <= best < len(curve.loss)
+        else:
+            is_valid &= best is None
     except (TypeError, AttributeError):
         is_valid = False
     if not is_valid:

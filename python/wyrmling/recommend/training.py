@@ -181,6 +181,9 @@ class Watch:
         done, best = len(found.curve), found.curve.best_epoch
         if done > epochs:
             raise ValueError(f"{self._path}: it has {done} epochs, expected {epochs} at most")
+        metrics = [] if self._task.validation is None else [self._metric]
+        if list(found.curve.validation) != metrics:
+            raise ValueError(f"{self._path}: its learning curve is not of {metrics}")
         self.history, self._best = found.curve, found.best
         ends = best is not None and self._patience is not None and done - 1 - best >= self._patience
         return epochs if found.stopped or ends else done
