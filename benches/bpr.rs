@@ -159,7 +159,7 @@ fn frozen_epochs(
                 },
             ),
         ],
-        epochs: epochs as usize,
+        epochs: 0..epochs as usize,
         batch_size,
         threads,
         seed: SEED,

@@ -78,7 +78,7 @@ fn frozen() -> Result<f64> {
             (item, Source::Column(Array::from(i))),
             (other, drawn),
         ],
-        epochs: 10,
+        epochs: 0..10,
         batch_size: BATCH,
         threads: THREADS,
         seed: 1,

@@ -97,7 +97,7 @@ pub fn main() -> Result<()> {
         sources: columns
             .map(|(id, column)| (id, Source::Column(column)))
             .into(),
-        epochs: EPOCHS,
+        epochs: 0..EPOCHS,
         batch_size: 64,
         threads: 1,
         seed: 0,

@@ -78,7 +78,7 @@ EXPORTS = {name: (signature, home) for name, signature, home in _core.exported()
 THEIRS = NUMPY | {name for name, (_, home) in EXPORTS.items() if home == "numpy"} | {"matmul"}
 NATIVE = {name for name, (_, home) in EXPORTS.items() if home != "inner"}
 # Modules whose public names are all exported by the package.
-WHOLE = ["arrays", "bags", "drawing", "ragged", "transforms"]
+WHOLE = ["arrays", "bags", "checkpoints", "drawing", "ragged", "transforms"]
 
 
 def signature(entry: dict[str, Any]) -> str:

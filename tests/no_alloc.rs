@@ -138,7 +138,7 @@ fn check(program: &Program, rows: impl Fn(usize) -> Vec<(u64, Source)>) {
             let [few, many] = [60, 600].map(|steps| {
                 let fit = Fit {
                     sources: rows(steps * BATCH + 3),
-                    epochs: EPOCHS,
+                    epochs: 0..EPOCHS,
                     batch_size: BATCH,
                     threads,
                     seed: 1,

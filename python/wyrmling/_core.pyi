@@ -261,6 +261,8 @@ __all__ = [
     "negative",
     "not_equal",
     "operators",
+    "optimizer_settings",
+    "optimizer_slots",
     "outer",
     "outline",
     "pinv",
@@ -287,6 +289,7 @@ __all__ = [
     "reshape",
     "reshape_like",
     "restored_history",
+    "resume_optimizer",
     "rgamma",
     "rgamma_derivative",
     "riemann_zeta",
@@ -717,6 +720,12 @@ class Optimizer:
     @property
     def clip(self) -> float | None: ...
     def step(self, parameters: Iterable[Parameter]) -> None: ...
+    def state_dict(
+        self, parameters: dict[str, Parameter] | Iterable[Parameter]
+    ) -> dict[str, Any]: ...
+    def load_state_dict(
+        self, state: dict[str, Any], parameters: dict[str, Parameter] | Iterable[Parameter]
+    ) -> None: ...
     def __reduce__(self) -> Any: ...
     def __setstate__(self, state: Any) -> None: ...
 
@@ -970,6 +979,16 @@ class History:
     def __len__(self) -> int: ...
     def __reduce__(self) -> Any: ...
 
+def optimizer_settings(
+    optimizer: Optimizer, parameters: list[Parameter], /
+) -> tuple[str, dict[str, float | str | None], list[str], list[float]]: ...
+def optimizer_slots(optimizer: Optimizer, parameter: Parameter, /) -> list[_Array]: ...
+def resume_optimizer(
+    optimizer: Optimizer,
+    lr: float,
+    parameters: list[tuple[Parameter, list[_Array], _Array | None]],
+    /,
+) -> None: ...
 def restored_history(
     loss: Iterable[float], seconds: Iterable[float], samples: int, /
 ) -> History: ...
@@ -989,6 +1008,7 @@ def fit(
     deterministic: bool = False,
     callback: _Callback | None = None,
     progress: bool = False,
+    first_epoch: int = 0,
 ) -> History: ...
 @overload
 def fit(
@@ -1005,6 +1025,7 @@ def fit(
     deterministic: bool = False,
     callback: _Callback | None = None,
     progress: bool = False,
+    first_epoch: int = 0,
 ) -> History: ...
 def outline(
     variable: Variable, limit: int

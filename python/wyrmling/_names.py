@@ -37,6 +37,9 @@ HOMES: dict[str, str] = {
     "bags": """
         bag
     """,
+    "checkpoints": """
+        load_checkpoint save_checkpoint
+    """,
     "drawing": """
         Drawing draw
     """,

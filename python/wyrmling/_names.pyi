@@ -154,6 +154,10 @@ from .arrays import (
 from .bags import (
     bag,
 )
+from .checkpoints import (
+    load_checkpoint,
+    save_checkpoint,
+)
 from .drawing import (
     Drawing,
     draw,
@@ -445,6 +449,7 @@ __all__ = [
     "less_equal",
     "linear_recurrence",
     "linspace",
+    "load_checkpoint",
     "log",
     "log1p",
     "log2",
@@ -531,6 +536,7 @@ __all__ = [
     "rollaxis",
     "rot90",
     "round",
+    "save_checkpoint",
     "select",
     "setdiff1d",
     "setxor1d",

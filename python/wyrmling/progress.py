@@ -17,14 +17,14 @@ class Progress:
     tqdm draws the bar if it is installed; otherwise lines go to the standard error.
     """
 
-    def __init__(self, epochs: int) -> None:
+    def __init__(self, epochs: int, first: int = 0) -> None:
         self._epochs = epochs
         try:
             from tqdm.auto import tqdm
         except ImportError:
             self._bar = None
         else:
-            self._bar = tqdm(total=epochs, unit="epoch")
+            self._bar = tqdm(total=epochs, initial=first, unit="epoch")
 
     def __call__(self, epoch: int, history: History) -> None:
         """Shows that an epoch has ended."""

@@ -107,6 +107,15 @@ impl<'a> Slice<'a> {
         }
     }
 
+    /// Whether every element is finite.
+    pub fn is_finite(&self) -> bool {
+        match self {
+            Slice::F32(s) => s.iter().all(|x| x.is_finite()),
+            Slice::F64(s) => s.iter().all(|x| x.is_finite()),
+            Slice::U32(_) => true,
+        }
+    }
+
     /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -33,7 +33,7 @@ use std::sync::{Arc, Weak};
 
 pub use penalty::{L2Per, Penalized};
 pub use rule::Rule;
-pub use snapshot::Snapshot;
+pub use snapshot::{Resumed, Snapshot};
 
 use crate::array::{Array, Type, Typed, with_real};
 use crate::error::{Error, Result};

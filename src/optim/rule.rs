@@ -14,6 +14,8 @@
 //! 0 and the parameter would stand still from there on, silently. Such a step makes the
 //! parameter NaN instead, which whoever applies it finds and reports.
 
+use smallvec::{SmallVec, smallvec};
+
 use super::check;
 use crate::array::Real;
 use crate::error::Result;
@@ -55,6 +57,29 @@ impl Rule {
                 share("beta2", beta2)?;
                 positive("eps", eps)
             }
+        }
+    }
+
+    /// What the rule is called, and its own settings by name.
+    pub fn settings(self) -> (&'static str, SmallVec<[(&'static str, f64); 3]>) {
+        match self {
+            Rule::Sgd { momentum } => ("SGD", smallvec![("momentum", momentum)]),
+            Rule::Adagrad { eps } => ("Adagrad", smallvec![("eps", eps)]),
+            Rule::Adam { beta1, beta2, eps } => {
+                let settings = smallvec![("beta1", beta1), ("beta2", beta2), ("eps", eps)];
+                ("Adam", settings)
+            }
+        }
+    }
+
+    /// What the arrays are called that are kept beside a parameter, in the order of
+    /// [`Snapshot::slots`](super::Snapshot::slots): PyTorch's names.
+    pub fn slot_names(self) -> &'static [&'static str] {
+        match self {
+            Rule::Sgd { momentum: 0.0 } => &[],
+            Rule::Sgd { .. } => &["momentum_buffer"],
+            Rule::Adagrad { .. } => &["sum"],
+            Rule::Adam { .. } => &["exp_avg", "exp_avg_sq", "step"],
         }
     }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{Optimizer, State};
-use crate::array::{Array, show_shape, with_real};
+use crate::array::{Array, View, show_shape, with_real};
 use crate::error::{Error, Result};
 use crate::table::Table;
 
@@ -17,6 +17,17 @@ pub struct Snapshot {
     /// velocity; Adagrad: sums of squares; Adam: first and second moments), then for Adam how
     /// often each row was changed.
     pub slots: Vec<Array>,
+}
+
+/// What one parameter goes on from.
+#[derive(Debug)]
+pub struct Resumed<'a> {
+    /// The parameter's table.
+    pub table: &'a Arc<Table>,
+    /// The arrays that [`Snapshot::slots`] had.
+    pub slots: Vec<View<'a>>,
+    /// The parameter's numbers; `None` if they stay.
+    pub value: Option<View<'a>>,
 }
 
 impl Optimizer {
@@ -38,15 +49,18 @@ impl Optimizer {
         drop(states);
         found.sort_unstable_by_key(|(table, _)| table.id());
         let copy = |(table, state): (Arc<Table>, Arc<State>)| {
-            // Whoever changes the state on plain slices holds the parameter's lock exclusively
-            // meanwhile.
-            let guard = Table::reading(std::iter::once(&*table))?;
-            let slots = state.slots.iter().map(Table::try_read);
-            let slots = slots.collect::<Result<_>>()?;
-            drop(guard);
+            let slots = state.copied(&table)?;
             Ok(Snapshot { table, slots })
         };
         found.into_iter().map(copy).collect()
+    }
+
+    /// A copy of what is remembered about one parameter; zeros if that is nothing yet.
+    ///
+    /// # Errors
+    /// As [`snapshot`](Self::snapshot).
+    pub fn slots_of(&self, table: &Arc<Table>) -> Result<Vec<Array>> {
+        self.state(table)?.copied(table)
     }
 
     /// Puts state that [`snapshot`](Self::snapshot) gave, of this optimizer or one with the same
@@ -57,6 +71,40 @@ impl Optimizer {
     /// such a table, [`Error::Memory`] if there is not the memory; nothing is changed then.
     pub fn restore(&self, snapshot: &Snapshot) -> Result<()> {
         let Snapshot { table, slots } = snapshot;
+        let slots: Vec<View<'_>> = slots.iter().map(Array::view).collect();
+        let state = self.restored(table, &slots)?;
+        self.put(table, state);
+        Ok(())
+    }
+
+    /// Puts back the learning rate, and the state and numbers of some parameters: all or nothing. What
+    /// is given is copied once.
+    ///
+    /// # Errors
+    /// As [`restore`](Self::restore), [`set_lr`](Self::set_lr) and [`Table::write`];
+    /// [`Error::State`] if a parameter is being trained. Nothing is changed then.
+    pub fn resume(&self, lr: f64, parameters: &[Resumed<'_>]) -> Result<()> {
+        super::check_lr(lr)?;
+        let states = parameters.iter().map(|p| self.restored(p.table, &p.slots));
+        let states: Vec<State> = states.collect::<Result<_>>()?;
+        let values: Vec<_> = parameters.iter().map(|p| (&**p.table, p.value)).collect();
+        let _access = Table::write_all(&values)?;
+        for (parameter, state) in parameters.iter().zip(states) {
+            self.put(parameter.table, state);
+        }
+        self.set_lr(lr)
+    }
+
+    /// Takes a state in the place of that of a table.
+    fn put(&self, table: &Arc<Table>, state: State) {
+        let mut states = self.states.lock();
+        let old = states.insert(table, Arc::new(state));
+        drop(states);
+        drop(old);
+    }
+
+    /// The state of a table that has these numbers, which are checked.
+    fn restored(&self, table: &Table, slots: &[View<'_>]) -> Result<State> {
         let state = self.new_state(table)?;
         if slots.len() != state.slots.len() {
             return Err(Error::Shape(format!(
@@ -66,34 +114,41 @@ impl Optimizer {
                 slots.len()
             )));
         }
-        for (slot, array) in state.slots.iter().zip(slots) {
-            let (found, wanted) = (array.ty(), slot.ty());
-            if found.dtype != wanted.dtype {
+        let names = self.rule().slot_names();
+        for ((slot, array), name) in state.slots.iter().zip(slots).zip(names) {
+            let (dtype, wanted) = (array.data.dtype(), slot.ty());
+            if dtype != wanted.dtype {
                 return Err(Error::Type(format!(
-                    "state of {}: expected {}, got {}",
+                    "state of {}: {name}: expected {}, got {}",
                     table.label(),
                     wanted.dtype,
-                    found.dtype
+                    dtype
                 )));
             }
-            if found.shape != wanted.shape {
+            if *array.shape != wanted.shape[..] {
                 return Err(Error::Shape(format!(
-                    "state of {}: expected shape {}, got {}",
+                    "state of {}: {name}: expected shape {}, got {}",
                     table.label(),
                     show_shape(&wanted.shape),
-                    show_shape(&found.shape)
+                    show_shape(array.shape)
                 )));
             }
             // Not by `write`, which refuses infinity: sums of squares may have overflowed.
             let mut access = slot.exclusive()?;
             with_real!(wanted.dtype, T => {
-                access.slice::<T>().copy_from_slice(array.view().real::<T>());
+                access.slice::<T>().copy_from_slice(array.real::<T>());
             });
         }
-        let mut states = self.states.lock();
-        let old = states.insert(table, Arc::new(state));
-        drop(states);
-        drop(old);
-        Ok(())
+        Ok(state)
+    }
+}
+
+impl State {
+    /// A copy of the arrays that belong to a table.
+    fn copied(&self, table: &Table) -> Result<Vec<Array>> {
+        // Whoever changes the state on plain slices holds the parameter's lock exclusively
+        // meanwhile.
+        let _guard = Table::reading(std::iter::once(table))?;
+        self.slots.iter().map(Table::try_read).collect()
     }
 }

@@ -270,6 +270,13 @@ fn trained_loss<'py>(
 /// shows a bar if tqdm is installed, else a line for each epoch. Ctrl-C ends the run in time;
 /// parameters keep what they have learned.
 ///
+/// A run goes on by ``first_epoch``, the number of epochs that were trained before: it has those from
+/// ``first_epoch`` on, of ``epochs`` in all, and none if that are all. What is drawn in an epoch, and
+/// the order of its samples, depends on the seed and on the number of the epoch alone. So with the
+/// parameters and the optimizer as they were after epoch k - 1 (``load_checkpoint``), the same
+/// arguments and ``first_epoch=k`` give the bits of the run that was not interrupted, wherever equal
+/// seeds do.
+///
 /// While it runs with ``threads=1``, other threads that read its parameters wait until the epoch
 /// ends. Operators of your own that the loss calls cannot read them then (RuntimeError), and can
 /// never change them: they would wait for themselves.
@@ -318,8 +325,10 @@ fn trained_loss<'py>(
     deterministic=Given::default(false),
     callback=None,
     progress=Given::default(false),
+    first_epoch=Integer::default(0),
 ), text_signature = "(loss, columns, *, optimizer, parameters=None, sample=None, epochs=1, \
-    batch_size=64, threads=1, seed=0, deterministic=False, callback=None, progress=False)")]
+    batch_size=64, threads=1, seed=0, deterministic=False, callback=None, progress=False, \
+    first_epoch=0)")]
 #[allow(
     clippy::too_many_arguments,
     reason = "keyword arguments of the Python function"
@@ -338,6 +347,7 @@ pub(super) fn fit(
     deterministic: Given<bool>,
     callback: Option<Bound<'_, PyAny>>,
     progress: Given<bool>,
+    first_epoch: Integer,
 ) -> PyResult<PyHistory> {
     if let Some(callback) = callback.as_ref().filter(|c| !c.is_callable()) {
         return Err(PyTypeError::new_err(format!(
@@ -353,9 +363,11 @@ pub(super) fn fit(
     };
     let optimizer = Arc::clone(&optimizer.get().inner);
     let (trained, sources, function) = trained_loss(loss, columns, sample, parameters)?;
+    let epochs = size("epochs", &epochs, 1)?;
+    let first_epoch = first_epoch.within("first_epoch", 0..=epochs as i128)? as usize;
     let settings = Fit {
         sources,
-        epochs: size("epochs", &epochs, 1)?,
+        epochs: first_epoch..epochs,
         batch_size: size("batch_size", &batch_size, 1)?,
         threads: size("threads", &threads, 0)?,
         seed: seed.within("seed", 0..=u64::MAX.into())? as u64,
@@ -366,7 +378,7 @@ pub(super) fn fit(
     let mut callbacks: Vec<Py<PyAny>> = callback.into_iter().map(Bound::unbind).collect();
     let bar = if progress {
         let bar = py.import("wyrmling.progress")?.getattr("Progress")?;
-        Some(bar.call1((settings.epochs,))?)
+        Some(bar.call1((epochs, first_epoch))?)
     } else {
         None
     };

@@ -44,6 +44,7 @@ mod methods;
 mod operand;
 mod operators;
 mod optim;
+mod optim_state;
 mod pickle;
 mod plain;
 mod primitive;
@@ -150,6 +151,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     bags::register(module)?;
     module.add_function(wrap_pyfunction!(exported, module)?)?;
     linalg::register(module)?;
+    optim_state::register(module)?;
     pickle::register(module)?;
     plain::register(module)?;
     reductions::register(module)?;

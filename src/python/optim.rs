@@ -222,15 +222,10 @@ impl PyOptimizer {
             l2_per,
             clip,
         } = self.inner.settings();
-        let (name, own) = match self.inner.rule() {
-            // Debug writes floats as Python's repr does: 0.0, 1e308.
-            Rule::Sgd { momentum } => ("SGD", format!(", momentum={momentum:?}")),
-            Rule::Adagrad { eps } => ("Adagrad", format!(", eps={eps:?}")),
-            Rule::Adam { beta1, beta2, eps } => (
-                "Adam",
-                format!(", beta1={beta1:?}, beta2={beta2:?}, eps={eps:?}"),
-            ),
-        };
+        let (name, own) = self.inner.rule().settings();
+        // Debug writes floats as Python's repr does: 0.0, 1e308.
+        let own = own.iter().map(|(name, x)| format!(", {name}={x:?}"));
+        let own = own.collect::<String>();
         let clip = clip.map_or("None".to_owned(), |c| format!("{c:?}"));
         let weights = self.inner.own_l2().iter().filter_map(|(penalized, l2)| {
             let whose = match penalized {

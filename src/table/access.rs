@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::lock::{self, HeldLocks, Mode, Refused, Trained};
 use super::storage::{Table, refusal};
-use crate::array::{Array, Number, show_shape, with_real};
+use crate::array::{Array, Number, View, show_shape, with_real};
 use crate::error::{Error, Result};
 
 impl Table {
@@ -14,32 +14,56 @@ impl Table {
     /// [`Error::Shape`], [`Error::Type`] or [`Error::NotFinite`] if `value` does not fit,
     /// [`Error::State`] as [`Table::exclusive`]. Nothing is changed then.
     pub fn write(&self, value: &Array) -> Result<()> {
-        if value.shape() != &self.ty().shape[..] {
+        Self::write_all(&[(self, Some(value.view()))]).map(drop)
+    }
+
+    /// Replaces all numbers of those tables that have a value here, and keeps plain access to all.
+    ///
+    /// # Errors
+    /// As [`Table::write`]. No table is changed then.
+    pub(crate) fn write_all<'a>(
+        values: &[(&'a Table, Option<View<'_>>)],
+    ) -> Result<ExclusiveAll<'a>> {
+        let given = || {
+            values
+                .iter()
+                .filter_map(|&(table, value)| Some((table, value?)))
+        };
+        given().try_for_each(|(table, value)| table.check(value))?;
+        let mut access = Self::exclusive_all(values.iter().map(|&(table, _)| table))?;
+        for (table, value) in given() {
+            with_real!(table.ty().dtype, T => {
+                access.slice::<T>(table).copy_from_slice(value.real::<T>());
+            });
+        }
+        Ok(access)
+    }
+
+    /// Refuses what cannot be the table's numbers.
+    fn check(&self, value: View<'_>) -> Result<()> {
+        if *value.shape != self.ty().shape[..] {
             return Err(Error::Shape(format!(
                 "{}: expected shape {}, got {}",
                 self.label(),
                 show_shape(&self.ty().shape),
-                show_shape(value.shape())
+                show_shape(value.shape)
             )));
         }
-        if value.dtype() != self.ty().dtype {
+        let dtype = value.data.dtype();
+        if dtype != self.ty().dtype {
             return Err(Error::Type(format!(
                 "{}: expected {}, got {}",
                 self.label(),
                 self.ty().dtype,
-                value.dtype()
+                dtype
             )));
         }
-        if !value.is_finite() {
+        if !value.data.is_finite() {
             return Err(Error::NotFinite(format!(
                 "{}: the value holds NaN or infinity",
                 self.label()
             )));
         }
-        let mut access = self.exclusive()?;
-        with_real!(self.ty().dtype, T => {
-            access.slice::<T>().copy_from_slice(value.view().real::<T>());
-        });
         Ok(())
     }
 
@@ -52,7 +76,7 @@ impl Table {
     pub fn exclusive(&self) -> Result<Exclusive<'_>> {
         Ok(Exclusive {
             table: self,
-            _all: Self::exclusive_all(std::iter::once(self))?,
+            all: Self::exclusive_all(std::iter::once(self))?,
         })
     }
 
@@ -140,7 +164,7 @@ pub(super) fn held<'a>(tables: &Tables<'a>, mode: Mode) -> Result<HeldLocks<'a>>
 /// Plain access to a table.
 pub struct Exclusive<'a> {
     pub(super) table: &'a Table,
-    pub(super) _all: ExclusiveAll<'a>,
+    pub(super) all: ExclusiveAll<'a>,
 }
 
 impl Exclusive<'_> {
@@ -149,11 +173,7 @@ impl Exclusive<'_> {
     /// # Panics
     /// If `T` is not the table's element type.
     pub fn slice<T: Number>(&mut self) -> &mut [T] {
-        let n = self.table.ty().size();
-        // SAFETY: the table holds `n` initialised numbers of type `T` (`pointer` checks
-        // the type). The lock that `_all` holds excludes every other reader and writer for as
-        // long as `self` lives, and `&mut self` excludes a second slice from here.
-        unsafe { std::slice::from_raw_parts_mut(self.table.pointer::<T>(), n) }
+        self.all.slice(self.table)
     }
 }
 
@@ -161,6 +181,22 @@ impl Exclusive<'_> {
 pub(crate) struct ExclusiveAll<'a> {
     pub(super) tables: Tables<'a>,
     pub(super) _held: HeldLocks<'a>,
+}
+
+impl ExclusiveAll<'_> {
+    /// All numbers of one of the tables, in C order.
+    ///
+    /// # Panics
+    /// If `T` is not the table's element type, or the table is none of these.
+    fn slice<T: Number>(&mut self, table: &Table) -> &mut [T] {
+        assert!(self.tables.iter().any(|held| std::ptr::eq(*held, table)));
+        let n = table.ty().size();
+        // SAFETY: the table holds `n` initialised numbers of type `T` (`pointer` checks
+        // the type). Its lock is among those that `_held` holds, as was just made sure of, and excludes
+        // every other reader and writer for as long as `self` lives; `&mut self` excludes a second
+        // slice from here.
+        unsafe { std::slice::from_raw_parts_mut(table.pointer::<T>(), n) }
+    }
 }
 
 impl Drop for ExclusiveAll<'_> {

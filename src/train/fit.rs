@@ -7,6 +7,7 @@
 //!
 //! Limits: data are columns in memory, and an observer is called once an epoch.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -31,8 +32,9 @@ use crate::table::lock::Membership;
 pub struct Fit {
     /// Where each input's values come from, by the input's identity.
     pub sources: Vec<(u64, Source)>,
-    /// Passes over the data.
-    pub epochs: usize,
+    /// Passes over the data, by number. Streams of random numbers depend on the number of the epoch,
+    /// so that a run from epoch `k` on goes on as one that began at 0.
+    pub epochs: Range<usize>,
     /// Samples in a batch; the last batch of an epoch may be shorter.
     pub batch_size: usize,
     /// Workers; 0 means one for each core.
@@ -166,7 +168,7 @@ impl<'a> Job<'a> {
             0 => Err(Error::Value(format!("{name}: expected at least 1, got 0"))),
             _ => Ok(()),
         };
-        at_least_one("epochs", fit.epochs)?;
+        at_least_one("epochs", fit.epochs.end)?;
         at_least_one("batch_size", fit.batch_size)?;
         let workers = worker_count(fit.threads)?;
         if tables.is_empty() {
@@ -226,7 +228,7 @@ impl<'a> Job<'a> {
             samples: feeds.count,
             ..History::default()
         };
-        for epoch in 0..fit.epochs {
+        for epoch in fit.epochs.clone() {
             let start = Instant::now();
             let lr = optimizer.settings().lr;
             crew.iter_mut().for_each(|worker| worker.set_lr(lr));

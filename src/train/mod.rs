@@ -23,7 +23,7 @@
 //!         (x.id(), Source::Column(vec![1.0, 2.0, 3.0].into())),
 //!         (y.id(), Source::Column(vec![3.0, 6.0, 9.0].into())),
 //!     ],
-//!     epochs: 100,
+//!     epochs: 0..100,
 //!     batch_size: 2,
 //!     threads: 1,
 //!     seed: 0,

@@ -192,7 +192,7 @@ fn training_steps_as_by_hand() {
                 let program = (w.clone().gather(i.clone()) * 0.25).sum().freeze().unwrap();
                 let fit = Fit {
                     sources: vec![(i.id(), Source::Column(rows.into()))],
-                    epochs: 3,
+                    epochs: 0..3,
                     batch_size: 40,
                     threads: 1,
                     seed: 1,
@@ -296,7 +296,7 @@ fn state_out_of_range_ends_a_fit() {
                 let loss = (w.clone().gather(i.clone()) * 1e25).sum();
                 let fit = Fit {
                     sources: vec![(i.id(), Source::Column(vec![1u32; 40].into()))],
-                    epochs: 1,
+                    epochs: 0..1,
                     batch_size: 4,
                     threads,
                     seed: 1,

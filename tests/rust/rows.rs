@@ -233,7 +233,7 @@ fn training_on_slices_steps_as_by_hand() -> Result<()> {
             let (w, x) = (table(DType::F32), Input::new(vec![0.0f32]));
             let fit = Fit {
                 sources: vec![(x.id(), Source::Column(column.into()))],
-                epochs: 3,
+                epochs: 0..3,
                 batch_size: 4,
                 threads: 1,
                 seed: 1,

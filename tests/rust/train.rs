@@ -45,7 +45,7 @@ fn workers_that_take_turns_compute_in_rounds() {
         let x = Input::new(vec![1.0]);
         let loss = (w.clone() * x.clone() - 1.0).square().sum().boxed();
         let setting = Fit {
-            epochs: 2,
+            epochs: 0..2,
             batch_size: batch,
             threads,
             deterministic: true,
@@ -275,7 +275,7 @@ fn a_worker_that_panics_ends_the_run() {
         let setting = Fit {
             threads: 4,
             deterministic: true,
-            epochs: 5,
+            epochs: 0..5,
             ..setting
         };
         let ended = catch_unwind(AssertUnwindSafe(|| train(&loss, &setting, 0.1)));
@@ -366,7 +366,7 @@ fn settings_that_cannot_be_are_refused_by_name() {
     let before = w.value().unwrap().to_f64();
     type Wrong = (&'static str, fn(&mut Fit));
     let refused: [Wrong; 3] = [
-        ("epochs: expected at least 1", |f| f.epochs = 0),
+        ("epochs: expected at least 1", |f| f.epochs = 0..0),
         ("batch_size: expected at least 1", |f| f.batch_size = 0),
         ("threads: expected at most 1024", |f| f.threads = 1025),
     ];

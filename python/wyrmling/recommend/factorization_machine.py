@@ -152,8 +152,7 @@ class FactorizationMachine(FactorModel):
         return {"bpr": bpr, "logistic": logistic}[self.loss]
 
     def _learn(self, task: Task) -> Arrays:
-        data, watch = task.data, task.watch
-        assert watch is not None
+        data = task.data
         # Items that somebody had come first: the others are never drawn to be compared with.
         had = np.bincount(task.seen.indices, minlength=data.n_items) > 0
         order = np.argsort(~had, kind="stable")
@@ -193,23 +192,13 @@ class FactorizationMachine(FactorModel):
             positives=(seen_users[lacking], seen_items[lacking]),
             given=user,
         )
-        epochs = task.epochs or self.epochs
-        watch.begin(epochs)
-        optimizer = self._optimizer_of(users, items)
-        wy.fit(
-            loss,
-            columns,
-            sample=dict.fromkeys(drawn, sampler),
-            optimizer=optimizer,
-            epochs=epochs,
-            batch_size=self.batch_size,
-            threads=self.num_threads,
-            deterministic=self.deterministic,
-            seed=int(task.rng.integers(2**63)),
-            callback=self._after_epochs(
-                optimizer, epochs, lambda epoch, record: watch.epoch(epoch, record, arrays)
-            ),
-        )
+        tables = {
+            f"{side.kind}_{name}": table
+            for side in (users, items)
+            for name, table in side.tables.items()
+        }
+        run = self._run(task, tables, self._optimizer_of(users, items), arrays)
+        wy.fit(loss, columns, sample=dict.fromkeys(drawn, sampler), **run)
         return arrays()
 
     def _graph(
@@ -355,9 +344,6 @@ class FactorizationMachine(FactorModel):
             {"users": vector},
             Interactions(user, items, Ids(["new"]), self.fitted.item_ids),
             _core.Csr(user, items, 1, n_items),
-            epochs=self.epochs,
-            threads=1,
-            seed=0,
             more={"offset": np.tile(offset, (len(items), 1))},
         )
         learnt: npt.NDArray[np.float32] = offset + vector.value[0]

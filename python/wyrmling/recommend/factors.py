@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -47,6 +47,7 @@ from ..source.read_once import ReadOnce
 from .arguments import numbers_of
 from .fitted import Arrays, ArrayType, Fitted
 from .hyperparameters import Bounds
+from .resuming import Trainee
 from .scoring import Numbers
 from .training import Task
 from .vectors import VectorModel
@@ -119,6 +120,8 @@ class FactorModel(VectorModel):
     init_scale: Annotated[float, Bounds(above=0)] = 0.1
     n_negatives: Annotated[int, Bounds(least=1, most=2**16)] = 10
 
+    _resumes: ClassVar[bool] = True
+
     @abstractmethod
     def _loss(self) -> Loss:
         """The loss of a sample: a function of arguments that the module's head lists."""
@@ -126,22 +129,31 @@ class FactorModel(VectorModel):
     def _learn(self, task: Task) -> Arrays:
         loss = self._loss()
         tables = {name: self._table(name, task) for name in _parameters(loss)}
+        columns, sample = self._samples(loss, tables, task.data, task.seen)
+        run = self._run(task, tables, self._optimizer(tables), lambda: _values(tables))
+        wy.fit(loss, columns, sample=sample, parameters=tables, **run)
+        return _values(tables)
+
+    def _run(
+        self,
+        task: Task,
+        tables: Parameters,
+        optimizer: wy.Optimizer,
+        arrays: Callable[[], Arrays],
+    ) -> dict[str, Any]:
+        """Begins a run of parameters, or goes on with it: arguments of :func:`wyrmling.fit`."""
         watch = task.watch
         assert watch is not None
         epochs = task.epochs or self.epochs
-        watch.begin(epochs)
-        self._minimise(
-            loss,
-            tables,
-            tables,
-            task.data,
-            task.seen,
-            epochs=epochs,
-            threads=self.num_threads,
-            seed=int(task.rng.integers(2**63)),
-            callback=lambda epoch, record: watch.epoch(epoch, record, lambda: _values(tables)),
-        )
-        return _values(tables)
+        trainee = Trainee(tables, optimizer, arrays, self.schedule == "linear")
+        first = watch.begin(epochs, trainee)
+        return self._settings(
+            optimizer, epochs, lambda epoch, record: watch.epoch(epoch, record, arrays), first
+        ) | {
+            "threads": self.num_threads,
+            "seed": int(task.rng.integers(2**63)),
+            "first_epoch": first,
+        }
 
     def _minimise(
         self,
@@ -150,47 +162,45 @@ class FactorModel(VectorModel):
         known: Parameters,
         data: Interactions,
         seen: _core.Csr,
-        *,
-        epochs: int,
-        threads: int,
-        seed: int,
-        callback: EpochCallback | None = None,
         more: Mapping[str, npt.NDArray[Any]] = MappingProxyType({}),
     ) -> None:
-        """Trains parameters by a loss on some interactions; samplers read all that are known.
+        """Trains parameters of new users by a loss on some interactions, in one thread; samplers
+        read all that are known.
 
         Columns of ``more`` are given to the loss beside those of the interactions.
         """
         columns, sample = self._samples(loss, known, data, seen)
         columns.update(more)
-        optimizer = self._optimizer(trained)
+        settings = self._settings(self._optimizer(trained), self.epochs)
+        wy.fit(loss, columns, sample=sample, parameters=trained, **settings)
 
-        wy.fit(
-            loss,
-            columns,
-            sample=sample,
-            parameters=trained,
-            optimizer=optimizer,
-            batch_size=self.batch_size,
-            epochs=epochs,
-            threads=threads,
-            seed=seed,
-            deterministic=self.deterministic,
-            callback=self._after_epochs(optimizer, epochs, callback),
-        )
+    def _settings(
+        self,
+        optimizer: wy.Optimizer,
+        epochs: int,
+        callback: EpochCallback | None = None,
+        first: int = 0,
+    ) -> dict[str, Any]:
+        """Arguments of :func:`wyrmling.fit` for epochs whose step length goes by the schedule."""
 
-    def _after_epochs(
-        self, optimizer: wy.Optimizer, epochs: int, callback: EpochCallback | None
-    ) -> EpochCallback:
-        """What is done after each epoch: the callback, and the step length of the next one."""
+        def begin(epoch: int) -> None:
+            if epoch < epochs:
+                shrinks = self.schedule == "linear"
+                optimizer.lr = self.lr * (1.0 - epoch / epochs) if shrinks else self.lr
 
         def after_epoch(epoch: int, record: wy.History) -> bool | None:
             stop = None if callback is None else callback(epoch, record)
-            if self.schedule == "linear" and epoch + 1 < epochs:
-                optimizer.lr = self.lr * (1.0 - (epoch + 1) / epochs)
+            begin(epoch + 1)
             return stop
 
-        return after_epoch
+        begin(first)
+        return {
+            "optimizer": optimizer,
+            "batch_size": self.batch_size,
+            "epochs": epochs,
+            "deterministic": self.deterministic,
+            "callback": after_epoch,
+        }
 
     def _samples(
         self, loss: Loss, known: Parameters, data: Interactions, seen: _core.Csr
@@ -327,9 +337,6 @@ class FactorModel(VectorModel):
             tables | {name: wy.Parameter(array, name=name) for name, array in others.items()},
             data,
             _core.Csr(user, items, 1, n_items),
-            epochs=self.epochs,
-            threads=1,
-            seed=0,
         )
         found: FloatArray = np.concatenate([tables[name].value.ravel() for name in names])
         return found

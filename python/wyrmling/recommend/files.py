@@ -55,7 +55,15 @@ from .fitted import Fitted, Stateful
 from .history import LearningCurve
 from .hyperparameters import check, parameter_types
 
-__all__ = ["UnloadedFunction", "check_arrays", "id_arrays", "load_model", "save_model"]
+__all__ = [
+    "UnloadedFunction",
+    "check_arrays",
+    "check_finite",
+    "id_arrays",
+    "load_model",
+    "plain_hyperparameters",
+    "save_model",
+]
 
 FORMAT = "wyrmling.recommender/1"
 ARRAY, CURVE = "array.", "curve."
@@ -86,12 +94,12 @@ def save_model(model: Stateful, path: str | os.PathLike[str], histories: bool = 
     for name, array in fitted.arrays.items():
         if types[name].private and not histories:
             continue
-        _check_finite(name, array)
+        check_finite(name, array)
         arrays[ARRAY + name] = array
     arrays |= id_arrays("user_id", fitted.user_ids) | id_arrays("item_id", fitted.item_ids)
     if fitted.seen is not None and histories:
         arrays |= {"seen_indptr": fitted.seen.indptr, "seen_items": fitted.seen.indices}
-    plain, functions = _plain(model)
+    plain, functions = plain_hyperparameters(model)
     about = {
         "model": type(model).__name__,
         "hyperparameters": json.dumps(plain, allow_nan=False),
@@ -150,7 +158,7 @@ def _restored(
     check_arrays(model, fitted)
     if checks_numbers:
         for name, array in learnt.items():
-            _check_finite(name, array)
+            check_finite(name, array)
     model._fitted = fitted
     return model
 
@@ -212,7 +220,7 @@ def _class(name: str, base: type[Model]) -> type[Model]:
     )
 
 
-def _plain(model: Stateful) -> tuple[dict[str, Any], dict[str, str]]:
+def plain_hyperparameters(model: Stateful) -> tuple[dict[str, Any], dict[str, str]]:
     """The hyperparameters as JSON has them, and the names of those that are functions."""
     plain, functions = {}, {}
     for name, value in model.get_params().items():
@@ -374,7 +382,8 @@ def _taken(
     return array
 
 
-def _check_finite(name: str, array: npt.NDArray[Any]) -> None:
+def check_finite(name: str, array: npt.NDArray[Any]) -> None:
+    """Raises FloatingPointError for an array of floats that has NaN or infinity."""
     # A minimum is NaN where an element is, and takes no memory.
     if array.dtype.kind == "f" and array.size:
         for element in (array.min(), array.max()):

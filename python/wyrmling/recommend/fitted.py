@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -92,6 +92,8 @@ class Stateful(Hyperparameters):
 
     # What a model has learnt is no hyperparameter, hence not in a dataclass.
     _fitted: Fitted | None = None
+    # Whether a fit can go on from a file.
+    _resumes: ClassVar[bool] = False
 
     @property
     def is_fitted(self) -> bool:

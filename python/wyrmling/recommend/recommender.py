@@ -21,19 +21,14 @@ import numpy.typing as npt
 from .. import _core
 from ..arguments import check_choice, check_flag, check_integer, is_one
 from ..data import Id, Ids, Interactions
-from .arguments import (
-    numbers_of,
-    of_ids,
-    one_id,
-    several,
-)
+from .arguments import numbers_of, of_ids, one_id, several
 from .files import load_model, save_model
 from .fitted import Arrays, Fitted, NewUser, Reasons, Stateful
 from .history import LearningCurve
 from .hyperparameters import Bounds
 from .recommendations import listed, named
 from .scoring import FactorScores, Numbers, Scores, by_bias, shifted, top
-from .training import Callback, Task, Watch
+from .training import Callback, Task, Watch, Watched
 
 __all__ = ["Recommender"]
 
@@ -102,6 +97,7 @@ class Recommender(Stateful, ABC):
         patience: int | None = None,
         callback: Callback | None = None,
         progress: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Learns from interactions, and forgets what it had learnt before.
 
@@ -118,6 +114,9 @@ class Recommender(Stateful, ABC):
             callback: called as ``callback(epoch, history)`` after each epoch, numbered from 0, with
                 a :class:`.LearningCurve`; returns True to stop.
             progress: whether to show how training proceeds.
+            checkpoint: a file that is written after each epoch. If it is there, the run goes on
+                where it was interrupted and gives the same bits, as :mod:`.resuming` describes;
+                models that are not trained by gradient steps have none.
 
         Returns:
             The model itself.
@@ -125,11 +124,13 @@ class Recommender(Stateful, ABC):
         Raises:
             TypeError: something else than Interactions, or an argument or hyperparameter of
                 another kind.
-            ValueError: nothing to learn from, or to measure, an unknown metric, or a setting
-                outside its range.
+            ValueError: nothing to learn from, or to measure, an unknown metric, a setting outside
+                its range, or a checkpoint of another run.
+            OSError: the checkpoint cannot be read or written.
             FloatingPointError: training diverged; a smaller ``lr`` may help.
         """
-        return self._train(data, None, epochs, validation, metric, patience, callback, progress)
+        watched = Watched(metric, patience, callback, progress, checkpoint)
+        return self._train(data, None, epochs, validation, watched)
 
     def partial_fit(
         self,
@@ -141,14 +142,15 @@ class Recommender(Stateful, ABC):
         patience: int | None = None,
         callback: Callback | None = None,
         progress: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Learns from more interactions, from where it is. Arguments and errors are those of `fit`.
 
         Users and items that are new are added after those known, which keep their numbers. What was
         seen before stays seen. A model that was not fitted is fitted.
         """
-        before = self._fitted
-        return self._train(data, before, epochs, validation, metric, patience, callback, progress)
+        watched = Watched(metric, patience, callback, progress, checkpoint)
+        return self._train(data, self._fitted, epochs, validation, watched)
 
     def _train(
         self,
@@ -156,17 +158,12 @@ class Recommender(Stateful, ABC):
         before: Fitted | None,
         epochs: int | None,
         validation: Interactions | float | None,
-        metric: str,
-        patience: int | None,
-        callback: Callback | None,
-        progress: bool,
+        watched: Watched,
     ) -> Self:
         self.check_params()
-        check_flag("progress", progress)
         task = Task.of(self, data, before, epochs, validation)
-        watch = Watch(self, task, metric, patience, callback, progress)
-        task = replace(task, watch=watch)
-        arrays = self._learn(task)
+        watch = Watch(self, task, watched)
+        arrays = self._learn(replace(task, watch=watch))
         self._fitted = watch.finish(arrays)
         return self
 

@@ -6,34 +6,39 @@ state, stops a run that no longer improves, and says so where popularity ranks b
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, Protocol, Self
+from typing import Annotated, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
 import wyrmling as wy
 
 from .. import _core
+from ..arguments import check_flag
 from ..data import Ids, Interactions
 from ..evaluation import evaluate
 from ..evaluation.metrics import parse
 from ..evaluation.trained import Trained
 from ..evaluation.validation import validation_split
 from ..progress import Progress
-from .fitted import Arrays, Fitted
+from .fitted import Arrays, Fitted, Stateful
 from .history import LearningCurve
 from .hyperparameters import Bounds, check
+from .resuming import Progressed, RunFile, Trainee, run_of
 from .scoring import Numbers, by_bias
 
-__all__ = ["Callback", "Task", "Watch"]
+__all__ = ["Callback", "Task", "Watch", "Watched"]
 
 Callback = Callable[[int, LearningCurve], bool | None]
 
 
 class Learner(Protocol):
     """What a run of training knows of the model that learns."""
+
+    _resumes: ClassVar[bool]
 
     @property
     def random_state(self) -> int | None:
@@ -98,27 +103,36 @@ class Task:
         return cls(data, seen, kept_out, start, epochs, rng)
 
 
+class Watched(NamedTuple):
+    """How a run is watched.
+
+    Args:
+        metric: what is measured on the validation data.
+        patience: epochs without improvement after which it stops; None for no end.
+        callback: called after each epoch; returns True to stop.
+        progress: whether to show the epochs.
+        checkpoint: the file by which it goes on where it was interrupted; None for none.
+    """
+
+    metric: str
+    patience: int | None
+    callback: Callback | None
+    progress: bool
+    checkpoint: str | os.PathLike[str] | None
+
+
 class Watch:
     """Measures a model while it learns.
 
     Args:
         model: the model.
         task: what it learns from.
-        metric: what is measured on the validation data.
-        patience: epochs without improvement after which it stops; None for no end.
-        callback: called after each epoch; returns True to stop.
-        progress: whether to show the epochs.
+        watched: how it is watched.
     """
 
-    def __init__(
-        self,
-        model: Learner,
-        task: Task,
-        metric: str,
-        patience: int | None,
-        callback: Callback | None,
-        progress: bool,
-    ) -> None:
+    def __init__(self, model: Learner, task: Task, watched: Watched) -> None:
+        metric, patience, callback, progress, checkpoint = watched
+        check_flag("progress", progress)
         if patience is not None:
             if task.validation is None:
                 raise ValueError("patience needs validation, which is None")
@@ -128,20 +142,51 @@ class Watch:
         parse(metric)
         if callback is not None and not callable(callback):
             raise TypeError(f"callback is {callback!r}, expected a function")
+        if checkpoint is not None:
+            _check_checkpoint(checkpoint, model)
         self._model = model
         self._task = task
         self._metric = metric
         self._patience = patience
         self._callback = callback
         self._progress = progress
+        self._path = None if checkpoint is None else os.fspath(checkpoint)
+        self._file: RunFile | None = None
         self._bar: Progress | None = None
         self._best: Arrays | None = None
         self.history = LearningCurve()
 
-    def begin(self, epochs: int) -> None:
-        """Says how many epochs there will be."""
+    def begin(self, epochs: int, trainee: Trainee | None = None) -> int:
+        """Says how many epochs there will be, and what is trained, which goes on from its file.
+
+        Returns:
+            The number of epochs that were trained; all if the run has ended.
+        """
+        first = 0
+        if self._path is not None and trainee is not None:
+            model, task = self._model, self._task
+            assert isinstance(model, Stateful)
+            state = self._state(trainee.arrays())
+            measured = None if task.validation is None else (task.validation, self._metric)
+            run = run_of(model, trainee, state, epochs, task.data, measured)
+            self._file = RunFile(self._path, trainee, run)
+            first = self._resume(self._file.load(model, state), epochs)
         if self._progress:
-            self._bar = Progress(epochs)
+            self._bar = Progress(epochs, first)
+        return first
+
+    def _resume(self, found: Progressed | None, epochs: int) -> int:
+        if found is None:
+            return 0
+        done, best = len(found.curve), found.curve.best_epoch
+        if done > epochs:
+            raise ValueError(f"{self._path}: it has {done} epochs, expected {epochs} at most")
+        metrics = [] if self._task.validation is None else [self._metric]
+        if list(found.curve.validation) != metrics:
+            raise ValueError(f"{self._path}: its learning curve is not of {metrics}")
+        self.history, self._best = found.curve, found.best
+        ends = best is not None and self._patience is not None and done - 1 - best >= self._patience
+        return epochs if found.stopped or ends else done
 
     def epoch(self, number: int, record: wy.History, arrays: Callable[[], Arrays]) -> bool:
         """Looks at an epoch that has ended; `arrays` gives the state. True asks to stop."""
@@ -151,12 +196,14 @@ class Watch:
         history.seconds.append(record.seconds[-1])
         if self._bar is not None:
             self._bar(number, record)
-        stop = False
+        stop = stopped = False
         if self._task.validation is not None:
             stop = self._validate(number, arrays())
         if self._callback is not None:
-            stop = bool(self._callback(number, history)) or stop
-        return stop
+            stopped = bool(self._callback(number, history))
+        if self._file is not None:
+            self._file.save(Progressed(history, self._best, stopped))
+        return stop or stopped
 
     def _validate(self, number: int, arrays: Arrays) -> bool:
         measured = self._measure(self._state(arrays))
@@ -211,6 +258,22 @@ class Watch:
                 f"{popular:.4f}; other hyperparameters, or another model, may suit the data",
                 stacklevel=5,
             )
+
+
+def _check_checkpoint(checkpoint: object, model: Learner) -> None:
+    """Raises TypeError for what is no path, ValueError for a model that cannot go on from one."""
+    if not isinstance(checkpoint, (str, os.PathLike)):
+        raise TypeError(f"checkpoint is {checkpoint!r}, expected a path")
+    if not model._resumes:
+        raise ValueError(
+            f"checkpoint is {os.fspath(checkpoint)!r}, expected None: {type(model).__name__} does "
+            "not train by gradient steps, and has nothing to go on from"
+        )
+    if model.random_state is None:
+        raise ValueError(
+            "checkpoint needs random_state, which is None: a run that goes on draws what it would "
+            "have drawn"
+        )
 
 
 def _check_measurable(kept_out: Interactions, data: Interactions, seen: _core.Csr) -> None:

@@ -16,7 +16,7 @@ pub fn column(input: &Input, samples: impl Into<Array>) -> (u64, Source) {
 pub fn once(sources: Vec<(u64, Source)>, batch_size: usize) -> Fit {
     Fit {
         sources,
-        epochs: 1,
+        epochs: 0..1,
         batch_size,
         threads: 1,
         seed: 0,

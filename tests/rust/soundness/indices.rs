@@ -191,7 +191,7 @@ fn train_two(u: Source, of_other: Vec<u32>) -> Result<()> {
     let program = both.freeze()?;
     let setting = once(vec![(rows.id(), u), column(&other, of_other)], 2);
     let setting = Fit {
-        epochs: 2,
+        epochs: 0..2,
         ..setting
     };
     let trained = fit(&program, &setting, &Optimizer::sgd(0.1)?);

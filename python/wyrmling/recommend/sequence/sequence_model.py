@@ -67,8 +67,6 @@ class SequenceModel(FactorModel):
         """The states after histories of one length, shape (n, d), of their vectors, (t, n, d)."""
 
     def _learn(self, task: Task) -> Arrays:
-        watch, rng = task.watch, task.rng
-        assert watch is not None
         names = "items", "item_bias"
         tables = {name: self._table(name, task) for name in names}
         for name, kind in self._parameter_types().items():
@@ -92,8 +90,6 @@ class SequenceModel(FactorModel):
             found["history_offsets"] = histories.offsets.astype(np.int64)
             return found
 
-        epochs = task.epochs or self.epochs
-        watch.begin(epochs)
         weights = {table: self.l2_bias for name, table in tables.items() if name == "item_bias"}
         own = self.l2 if self.l2_items is None else self.l2_items
         optimizer = self._optimizer_with({tables["items"]: own} | weights)
@@ -111,21 +107,8 @@ class SequenceModel(FactorModel):
         if "steps" in inspect.signature(loss).parameters:
             steps = np.concatenate([np.arange(length) for length in samples.lengths])
             columns["steps"] = wy.Ragged(steps, samples.offsets)
-        wy.fit(
-            loss,
-            columns,
-            sample={"negatives": sampler},
-            parameters=tables,
-            optimizer=optimizer,
-            batch_size=self.batch_size,
-            epochs=epochs,
-            threads=self.num_threads,
-            deterministic=self.deterministic,
-            seed=int(rng.integers(2**63)),
-            callback=self._after_epochs(
-                optimizer, epochs, lambda epoch, record: watch.epoch(epoch, record, arrays)
-            ),
-        )
+        run = self._run(task, tables, optimizer, arrays)
+        wy.fit(loss, columns, sample={"negatives": sampler}, parameters=tables, **run)
         return arrays()
 
     def _start(self, name: str, kind: ArrayType, task: Task) -> FloatArray:

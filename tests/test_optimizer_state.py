@@ -1,0 +1,179 @@
+"""The state of optimizers as arrays by name: it is copied, put back, and compared first."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wyrmling as wy
+
+OPTIMIZERS: dict[str, Any] = {
+    "sgd": lambda: wy.SGD(lr=0.05, l2=0.01),
+    "momentum": lambda: wy.SGD(lr=0.02, momentum=0.9, clip=0.5),
+    "adagrad": lambda: wy.Adagrad(lr=0.1, l2={"users": 0.01}, l2_per="sample"),
+    "adam": lambda: wy.Adam(lr=0.01),
+}
+
+
+def state_bits(optimizer: wy.Optimizer, of: Any) -> Any:
+    saved = optimizer.state_dict(of)
+    return saved | {
+        "state": {
+            (name, key): np.asarray(value).tobytes()
+            for name, state in saved["state"].items()
+            for key, value in state.items()
+        }
+    }
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    kind=st.sampled_from(sorted(OPTIMIZERS)),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    shape=st.sampled_from([(), (1,), (4,), (3, 2), (2, 0), (2, 3, 2)]),
+    steps=st.integers(0, 4),
+    rate=st.floats(1e-6, 1.0),
+)
+def test_state_is_copied_and_put_back(
+    kind: str, dtype: Any, shape: tuple[int, ...], steps: int, rate: float
+) -> None:
+    rng = np.random.default_rng(0)
+    first = wy.Parameter(rng.normal(size=shape).astype(dtype), name="users")
+    optimizer = OPTIMIZERS[kind]()
+
+    def step(parameter: wy.Parameter, by: wy.Optimizer, target: float) -> None:
+        parameter.zero_grad()
+        ((parameter - dtype(target)) ** 2).sum().backward()
+        by.step([parameter])
+
+    for k in range(steps):
+        step(first, optimizer, float(k))
+    optimizer.lr = rate
+    state = optimizer.state_dict({"w": first})
+    copy = {k: np.array(v, copy=True) for k, v in state["state"]["w"].items()}
+    second = wy.Parameter(first.value, name="users")
+    other = OPTIMIZERS[kind]()
+    other.load_state_dict(state, {"w": second})
+    assert other.lr == rate
+    for k in range(3):
+        step(first, optimizer, 7.0 - k)
+        step(second, other, 7.0 - k)
+    np.testing.assert_array_equal(first.value, second.value)
+    # What was given out is a copy, and what was taken in as well.
+    for key, value in state["state"]["w"].items():
+        np.testing.assert_array_equal(value, copy[key])
+
+
+def test_arrays_are_those_of_the_formulas() -> None:
+    w = wy.Parameter(np.array([[1.0, -2.0], [0.5, 4.0], [0.25, 0.125]]))
+    gradient = np.array([[2.0, -4.0], [0.0, 0.0], [0.5, 0.25]])
+    made = [wy.SGD(lr=0.1, momentum=0.5), wy.Adagrad(lr=0.1), wy.Adam(beta1=0.5, beta2=0.75)]
+    plain = wy.SGD(lr=0.1).state_dict([w])
+    assert plain["state"] == {"0": {"l2": 0.0}}
+    found = []
+    for optimizer in made:
+        w.zero_grad()
+        value = w.value
+        (w[wy.IndexInput([0, 2])] ** 2).sum().backward()
+        optimizer.step([w])
+        w.value = value
+        found.append(optimizer.state_dict([w])["state"]["0"])
+    momentum, adagrad, adam = found
+    np.testing.assert_array_equal(momentum["momentum_buffer"], gradient)
+    np.testing.assert_array_equal(adagrad["sum"], gradient**2)
+    np.testing.assert_array_equal(adam["exp_avg"], gradient / 2)
+    np.testing.assert_array_equal(adam["exp_avg_sq"], gradient**2 / 4)
+    np.testing.assert_array_equal(adam["step"], [1.0, 0.0, 1.0])
+
+
+def changed(**parts: Any) -> Any:
+    def change(state: Any) -> Any:
+        return state | parts
+
+    return change
+
+
+def in_settings(**parts: Any) -> Any:
+    return lambda state: state | {"settings": state["settings"] | parts}
+
+
+def in_state(**parts: Any) -> Any:
+    return lambda state: state | {"state": {"w": state["state"]["w"] | parts}}
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "text"),
+    [
+        (lambda state: 3, TypeError, "expected a dict of"),
+        (lambda state: {}, TypeError, "expected a dict of"),
+        (changed(more=1), TypeError, "expected a dict of"),
+        (changed(optimizer="SGD"), ValueError, "it is of SGD, expected that of Adam"),
+        (changed(settings=3), TypeError, "settings: expected a dict"),
+        (in_settings(beta1=0.5), ValueError, "beta1 is 0.5 in the state, and 0.9"),
+        (in_settings(more=0.5), ValueError, "settings: it has an unknown 'more'"),
+        (in_settings(lr=-1.0), ValueError, "lr: expected a positive number"),
+        (in_settings(lr=float("nan")), ValueError, "lr: expected a positive number"),
+        (in_settings(lr="a"), TypeError, "lr is 'a', expected a float"),
+        (changed(state=[]), TypeError, "state: expected a dict"),
+        (changed(state={}), ValueError, "state: it has no 'w'"),
+        (lambda s: s | {"state": s["state"] | {"v": {}}}, ValueError, "an unknown 'v'"),
+        (in_state(l2=0.5), ValueError, "l2 of 'w' is 0.5"),
+        (in_state(more=0.5), ValueError, "state of 'w': it has an unknown 'more'"),
+        (in_state(step=np.zeros(3)), ValueError, r"step: expected shape \(2,\), got \(3,\)"),
+        (in_state(exp_avg=np.zeros((2, 3), np.float32)), TypeError, "of dtype float64, got one"),
+        (in_state(exp_avg="text"), TypeError, "of dtype float64, got str"),
+        (in_state(exp_avg=np.zeros((3, 2))), ValueError, "exp_avg: expected shape"),
+    ],
+)
+def test_what_does_not_fit_changes_nothing(change: Any, error: Any, text: str) -> None:
+    w = wy.Parameter(np.ones((2, 3)))
+    optimizer = wy.Adam(lr=0.25)
+    (w**2).sum().backward()
+    optimizer.step([w])
+    before = state_bits(optimizer, {"w": w})
+    other = wy.Adam(lr=0.5)
+    given = change(other.state_dict({"w": w}))
+    with pytest.raises(error, match=text):
+        optimizer.load_state_dict(given, {"w": w})
+    assert state_bits(optimizer, {"w": w}) == before
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "text"),
+    [
+        (3, TypeError, "expected a dict or list of Parameters, got int"),
+        ("w", TypeError, "expected a dict or list of Parameters, got str"),
+        (wy.Parameter(1.0), TypeError, "got Parameter"),
+        ([wy.Input(1.0)], TypeError, "'0': expected a Parameter, got Input"),
+        ({3: wy.Parameter(1.0)}, TypeError, "expected names, got 3"),
+        ([wy.Parameter(1.0)] * 2, ValueError, "'0' and '1' are the same Parameter"),
+        (itertools.repeat(wy.Parameter(1.0)), ValueError, "are the same Parameter"),
+        (itertools.count(), TypeError, "'0': expected a Parameter, got int"),
+    ],
+)
+def test_what_are_no_parameters_is_refused(parameters: Any, error: Any, text: str) -> None:
+    for call in (
+        wy.SGD(lr=0.1).state_dict,
+        lambda given: wy.SGD(lr=0.1).load_state_dict({}, given),
+        lambda given: wy.save_checkpoint("/nowhere/at/all", given, wy.SGD(lr=0.1)),
+        lambda given: wy.load_checkpoint("/nowhere/at/all", given, wy.SGD(lr=0.1)),
+    ):
+        with pytest.raises(error, match=text):
+            call(parameters)
+
+
+def test_state_cannot_change_under_a_run() -> None:
+    w, x = wy.Parameter(0.5), wy.Input([0.0])
+    optimizer = wy.Adam()
+    state = optimizer.state_dict([w])
+
+    def load(epoch: int, history: wy.History) -> None:
+        optimizer.load_state_dict(state, [w])
+
+    with pytest.raises(RuntimeError, match="being trained"):
+        wy.fit((w - x) ** 2, {x: [1.0]}, optimizer=optimizer, callback=load)
