@@ -306,12 +306,10 @@ class Grown(Walker):
     def fitting(self, args: Sequence[Any], node: ast.AST) -> Iterator[list[Any]]:
         """Arguments with other lengths in the place of those that are computed."""
         arrays = [self.array_of(arg) for arg in args]
-        lengths = [
-            length
-            for one in arrays
-            if isinstance(one, Array) and not one.computed
-            for length in one.shape
-        ]
+        known = [one for one in arrays if isinstance(one, Array)]
+        # Lengths that stand for those that are computed may differ among each other, too.
+        known.sort(key=lambda one: one.computed)
+        lengths = [length for one in known for length in one.shape]
         for length in dict.fromkeys(lengths):
             made = []
             for arg, one in zip(args, arrays, strict=True):

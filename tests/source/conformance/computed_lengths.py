@@ -428,3 +428,21 @@ def numbers_of_numpy(x):
         out.append(np.sqrt(x))
         x = x * 0.6
     return sum(out) / out[0]
+
+
+MATRIX = np.array([[0.5, 1.5, -0.7], [0.1, -0.4, 0.3]])
+
+
+@at(2.0, MATRIX)
+@at(1.2, MATRIX)
+@at(0.9, MATRIX)
+def lengths_that_meet_at_several_places(x, w):
+    """The first length is met alone, the second beside an array: then one beside the other."""
+    out = []
+    while x > 0.5:
+        out.append(x * w[0])
+        x = x * 0.6
+    rows = np.stack(out)
+    alone = (rows @ w.T).sum(axis=1)
+    beside = (rows * w).sum(axis=1)
+    return np.sum(alone * beside - alone) + np.sum(beside[:, None] - rows)
