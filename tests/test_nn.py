@@ -233,6 +233,15 @@ def test_special_gradients_to_clip() -> None:
             nn.clip_by_norm(gradients, 1.0)
 
 
+def test_padding_is_in_the_table() -> None:
+    table = np.ones((3, 2))
+    for padding in (-1, 3):
+        with pytest.raises(ValueError, match=f"padding is {padding}, expected"):
+            nn.embedding(table, np.array([0]), padding=padding)
+    with pytest.raises(IndexError):
+        nn.embedding(table, np.array([3]), padding=0)
+
+
 # Training.
 
 
@@ -303,12 +312,12 @@ def test_attention_learns_to_copy_what_is_asked_for() -> None:
     values, asked = rng.normal(size=(600, 4)), rng.integers(0, 4, 600)
 
     def loss(table: Any, query: Any, keys: Any, values: Any, y: Any) -> Any:
-        seen = nn.attention(table[query], nn.embedding(table, keys), values[:, None])
+        seen = nn.attention(table[query], nn.embedding(table, keys, padding=8), values[:, None])
         return ((seen - y) ** 2).sum()
 
     rows = np.arange(600)
     columns = {"query": keys[rows, asked], "keys": keys, "values": values, "y": values[rows, asked]}
-    found, losses = fitted(loss, columns, {"table": rng.normal(size=(8, 6))}, epochs=60)
+    found, losses = fitted(loss, columns, {"table": rng.normal(size=(9, 6))}, epochs=60)
     assert losses[-1] < 0.02 * losses[0]
     one = nn.attention(
         found["table"][3], found["table"][[5, 3, 1]], np.array([[1.0], [2.0], [3.0]])

@@ -49,6 +49,7 @@ def embedding(table: Any, ids: Any, padding: int | None = None) -> Any:
 
     Raises:
         IndexError: an id that is not in the table.
+        ValueError: padding that is not in the table.
 
     >>> import numpy as np
     >>> embedding(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0]), padding=0)
@@ -57,6 +58,8 @@ def embedding(table: Any, ids: Any, padding: int | None = None) -> Any:
     """
     if padding is None:
         return table[ids]
+    if not 0 <= padding < len(table):
+        raise ValueError(f"padding is {padding}, expected at least 0 and less than {len(table)}")
     # Ids are looked up by, not compared, in a loss that is read.
     there = np.arange(len(table)) != padding
     return np.where((1.0 * there)[ids][..., None] > 0.0, table[ids], 0.0)
