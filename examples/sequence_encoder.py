@@ -29,8 +29,7 @@ def encode(vectors, of_state, bias):
 def loss(items, of_state, bias, history):
     """The cross-entropy of the item that came next, among all, summed over the steps."""
     states = encode(items[history[:-1]], of_state, bias)
-    scores = (states * items[history[1:]]).sum(axis=1)
-    return (wy.logsumexp(states @ items.T, axis=1) - scores).sum()
+    return wy.cross_entropy(states @ items.T, history[1:]).sum()
 
 
 histories = wy.Ragged.from_list([data.items[data.users == user] for user in range(data.n_users)])
