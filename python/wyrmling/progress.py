@@ -14,6 +14,15 @@ from ._core import History
 __all__ = ["Bytes", "Progress", "Steps"]
 
 
+def _bar(**options: Any) -> Any:
+    """A bar of tqdm's; None if it is not installed."""
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return tqdm(**options)
+
+
 class Steps:
     """Shows how many of so many steps have been taken.
 
@@ -29,14 +38,7 @@ class Steps:
         self._unit = unit
         self._lines = lines and shows
         self._count = 0
-        self._bar: Any = None
-        if not shows:
-            return
-        try:
-            from tqdm.auto import tqdm
-        except ImportError:
-            return
-        self._bar = tqdm(total=total, unit=unit)
+        self._bar = _bar(total=total, unit=unit) if shows else None
 
     def __enter__(self) -> Self:
         return self
@@ -104,11 +106,7 @@ class Bytes:
         """Says how many bytes there will be, None if that is not known."""
         self._total = total
         self._next = self._step()
-        try:
-            from tqdm.auto import tqdm
-        except ImportError:
-            return
-        self._bar = tqdm(desc=self._name, total=total, unit="B", unit_scale=True, unit_divisor=1024)
+        self._bar = _bar(desc=self._name, total=total, unit="B", unit_scale=True, unit_divisor=1024)
 
     def add(self, count: int) -> None:
         """Shows that more bytes have come."""
