@@ -27,6 +27,10 @@ CASES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "attention": (nn.attention, [(4, 3), (5, 3), (5, 2)]),
     "attention of one query": (nn.attention, [(3,), (5, 3), (5, 2)]),
     "attention, causal": (lambda x, v: nn.attention(x, x, v, nn.causal(x)), [(2, 4, 3), (2, 4, 2)]),
+    "attention, biased": (
+        lambda q, k, v, bias: nn.attention(q, k, v, bias=bias),
+        [(2, 3), (4, 3), (4, 5), (2, 4)],
+    ),
     "gru_states": (nn.gru_states, [(4, 3), (3, 6), (2, 6), (6,)]),
     "gru_states of many": (nn.gru_states, [(2, 4, 3), (3, 6), (2, 6), (6,)]),
     "lstm_states": (nn.lstm_states, [(4, 3), (3, 8), (2, 8), (8,)]),
@@ -111,11 +115,11 @@ def test_attention_by_hand() -> None:
     rng = np.random.default_rng(4)
     queries, keys, values = (rng.normal(size=shape) for shape in [(2, 3), (4, 3), (4, 5)])
     mask = np.array([[True, False, True, True], [False, True, False, False]])
-    found = nn.attention(queries, keys, values, mask)
+    bias = rng.normal(size=(2, 4))
+    found = nn.attention(queries, keys, values, mask, bias=bias)
     for row in range(2):
-        odds = [
-            np.exp(queries[row] @ keys[k] / np.sqrt(3)) if mask[row, k] else 0.0 for k in range(4)
-        ]
+        scores = keys @ queries[row] / np.sqrt(3) + bias[row]
+        odds = np.where(mask[row], np.exp(scores), 0.0)
         expected = sum(odds[k] * values[k] for k in range(4)) / sum(odds)
         np.testing.assert_allclose(found[row], expected)
     np.testing.assert_array_equal(found[1], values[1])

@@ -18,7 +18,7 @@ HIDDEN = -1e30
 """The score of what may not be looked at: finite, so that rows that see nothing have gradients."""
 
 
-def attention(queries: Any, keys: Any, values: Any, mask: Any = None) -> Any:
+def attention(queries: Any, keys: Any, values: Any, mask: Any = None, *, bias: Any = None) -> Any:
     """Scaled dot-product attention: ``softmax(queries @ keys.T / sqrt(d)) @ values``.
 
     A layer over a sequence gives the same vectors thrice, each times weights of its own; a cell
@@ -30,6 +30,8 @@ def attention(queries: Any, keys: Any, values: Any, mask: Any = None) -> Any:
         values: shape (..., t, e).
         mask: truth values that broadcast to shape (..., m, t): which query may look at which key;
             None for all. A query that may look at none gets the mean of all values.
+        bias: what is added to the scores, of a shape that broadcasts to (..., m, t), such as one
+            that falls with the distance (Press, Smith and Lewis, ICLR 2022); None for 0.
 
     Returns:
         Shape (..., m, e), or (e,).
@@ -46,6 +48,8 @@ def attention(queries: Any, keys: Any, values: Any, mask: Any = None) -> Any:
            [6.]])
     """
     scores = queries @ np.swapaxes(keys, -1, -2) * queries.shape[-1] ** -0.5
+    if bias is not None:
+        scores = scores + bias
     if mask is not None:
         scores = np.where(mask, scores, HIDDEN)
     return wy.softmax(scores, axis=-1) @ values
