@@ -5,6 +5,7 @@ import doctest
 import inspect
 import re
 import runpy
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -161,6 +162,20 @@ def test_make_targets_that_pages_name_are_there():
     for page in PAGES:
         named = set(re.findall(r"`make ([a-z-]+)", (ROOT / page).read_text("utf-8")))
         assert named <= made, page
+
+
+def test_parts_of_examples_are_in_them():
+    found = 0
+    for page in PAGES:
+        text = (ROOT / page).read_text("utf-8")
+        for example, code in re.findall(r"<!-- part of (\S+) -->\n\n((?: {4}.*\n|\n)+)", text):
+            whole = (ROOT / example).read_text("utf-8")
+            lines = textwrap.dedent(code).splitlines()
+            assert lines
+            missing = [line for line in lines if line not in whole.splitlines()]
+            assert not missing, f"{page}: not in {example}"
+            found += 1
+    assert found >= 3
 
 
 @pytest.mark.parametrize("home", ["wyrmling", "linalg", "special", "evaluation"])

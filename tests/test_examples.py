@@ -10,6 +10,12 @@ import pytest
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
+@pytest.fixture
+def saving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder of the examples that write a file."""
+    monkeypatch.chdir(tmp_path)
+
+
 def run(name: str, capsys: pytest.CaptureFixture[str]) -> str:
     runpy.run_path(str(EXAMPLES / name), run_name="__main__")
     return capsys.readouterr().out
@@ -69,6 +75,22 @@ def test_lstm(capsys: pytest.CaptureFixture[str]) -> None:
     first, last = numbers(r"loss (\S+) to (\S+) a sequence", out)
     assert last < first / 4
     assert numbers(r"(\S+)% of the next items", out)[0] > 80
+
+
+def test_own_loss(capsys: pytest.CaptureFixture[str], saving: None) -> None:
+    model, popularity = numbers(r"NDCG@10: (\S+), by popularity (\S+)", run("own_loss.py", capsys))
+    assert model > popularity + 0.2
+
+
+def test_item_features(capsys: pytest.CaptureFixture[str], saving: None) -> None:
+    recommended, similar = run("item_features.py", capsys).split("] [")
+    assert recommended.count("('") == 3
+    assert similar.count("('jazz-") == 3
+
+
+def test_sequence_encoder(capsys: pytest.CaptureFixture[str], saving: None) -> None:
+    last, following = numbers(r"page-(\d+)'\] \[\('page-(\d+)'", run("sequence_encoder.py", capsys))
+    assert following == (last + 1) % 30
 
 
 def test_spin_chain(capsys: pytest.CaptureFixture[str]) -> None:

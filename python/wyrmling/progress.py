@@ -1,49 +1,95 @@
 """How ``progress=True`` shows itself: a bar of tqdm's if it is installed, otherwise lines.
 
-Epochs of training, and bytes of a download. Lines go to the standard error.
+Epochs of training, trials, models, users that are measured, and bytes of a download. Lines go to
+the standard error.
 """
 
 import sys
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
 
 from ._core import History
 
-__all__ = ["Bytes", "Progress"]
+__all__ = ["Bytes", "Progress", "Steps"]
 
 
-class Progress:
-    """Shows the end of every epoch; a callback for ``fit``.
+def _bar(**options: Any) -> Any:
+    """A bar of tqdm's; None if it is not installed."""
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return tqdm(**options)
 
-    tqdm draws the bar if it is installed; otherwise lines go to the standard error.
+
+class Steps:
+    """Shows how many of so many steps have been taken.
+
+    Args:
+        total: how many there will be.
+        unit: what a step is called.
+        first: how many had been taken before.
+        shows: whether anything is shown at all.
+        lines: whether steps are said in lines where there is no tqdm.
     """
 
-    def __init__(self, epochs: int, first: int = 0) -> None:
-        self._epochs = epochs
-        try:
-            from tqdm.auto import tqdm
-        except ImportError:
-            self._bar = None
-        else:
-            self._bar = tqdm(total=epochs, initial=first, unit="epoch")
+    def __init__(
+        self, total: int, unit: str, *, first: int = 0, shows: bool = True, lines: bool = True
+    ) -> None:
+        self._total = total
+        self._unit = unit
+        self._lines = lines and shows
+        self._count = first
+        self._bar = _bar(total=total, initial=first, unit=unit) if shows else None
 
-    def __call__(self, epoch: int, history: History) -> None:
-        """Shows that an epoch has ended."""
-        loss = f"{history.loss[-1]:.6g}"
-        speed = f"{history.samples / history.seconds[-1]:.3g}"
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def advance(self, note: str = "", count: int = 1) -> None:
+        """Shows that steps have been taken, with a note on the last."""
+        self._count += count
         if self._bar is not None:
-            self._bar.set_postfix({"loss": loss, "samples/s": speed}, refresh=False)
-            self._bar.update(1)
-        else:
-            print(
-                f"epoch {epoch + 1}/{self._epochs}: loss {loss}, {speed} samples/s",
-                file=sys.stderr,
-                flush=True,
-            )
+            self._bar.set_postfix_str(note, refresh=False)
+            self._bar.update(count)
+        elif self._lines:
+            said = f": {note}" if note else ""
+            line = f"{self._unit} {self._count}/{self._total}{said}"
+            print(line, file=sys.stderr, flush=True)
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Takes the bar off the screen while something else is printed."""
+        if self._bar is None:
+            yield
+            return
+        self._bar.clear()
+        yield
+        self._bar.refresh()
 
     def close(self) -> None:
         """Finishes the bar."""
         if self._bar is not None:
             self._bar.close()
+
+
+class Progress:
+    """Shows the end of every epoch; a callback for ``fit``."""
+
+    def __init__(self, epochs: int, first: int = 0) -> None:
+        self._steps = Steps(epochs, "epoch", first=first)
+
+    def __call__(self, epoch: int, history: History) -> None:
+        """Shows that an epoch has ended."""
+        speed = history.samples / history.seconds[-1]
+        self._steps.advance(f"loss {history.loss[-1]:.6g}, {speed:.3g} samples/s")
+
+    def close(self) -> None:
+        """Finishes the bar."""
+        self._steps.close()
 
 
 class Bytes:
@@ -63,11 +109,7 @@ class Bytes:
         """Says how many bytes there will be, None if that is not known."""
         self._total = total
         self._next = self._step()
-        try:
-            from tqdm.auto import tqdm
-        except ImportError:
-            return
-        self._bar = tqdm(desc=self._name, total=total, unit="B", unit_scale=True, unit_divisor=1024)
+        self._bar = _bar(desc=self._name, total=total, unit="B", unit_scale=True, unit_divisor=1024)
 
     def add(self, count: int) -> None:
         """Shows that more bytes have come."""

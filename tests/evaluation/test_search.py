@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -137,12 +138,13 @@ def test_trials_that_diverge_are_kept_and_never_best(data: Interactions) -> None
 
 
 def test_progress_is_said_on_the_standard_error(
-    data: Interactions, capsys: pytest.CaptureFixture[str]
+    data: Interactions, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     search(Known(), {"share": [0.25]}, data, progress=True)
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("trial 1: ndcg@10 0.")
+    assert err.startswith("trial 1/1: ndcg@10 0.")
     assert "share=0.25" in err
 
 

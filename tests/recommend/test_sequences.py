@@ -61,22 +61,22 @@ def test_cells_by_hand() -> None:
                 reset = sigmoid(given[k] + own[k])
                 update = sigmoid(given[h + k] + own[h + k])
                 new = np.tanh(given[2 * h + k] + reset * own[2 * h + k])
-                found = nn.gru(state, vector, w, u, bias, h)[k]
+                found = nn.gru(state, vector, w, u, bias)[k]
                 assert found == pytest.approx((1 - update) * new + update * state[k])
             else:
                 i, f, o = (sigmoid(given[g * h + k] + own[g * h + k]) for g in range(3))
                 c = np.tanh(given[3 * h + k] + own[3 * h + k])
-                shown, kept = nn.lstm(state, memory, vector, w, u, bias, h)
+                shown, kept = nn.lstm(state, memory, vector, w, u, bias)
                 assert kept[k] == pytest.approx(f * memory[k] + i * c)
                 assert shown[k] == pytest.approx(o * np.tanh(kept[k]))
         # Many at once are as one by one.
         many = [np.stack([x, 2 * x]) for x in (state, memory, vector)]
         if gates == 3:
-            both = nn.gru(many[0], many[2], w, u, bias, h)
-            np.testing.assert_allclose(both[0], nn.gru(state, vector, w, u, bias, h))
+            both = nn.gru(many[0], many[2], w, u, bias)
+            np.testing.assert_allclose(both[0], nn.gru(state, vector, w, u, bias))
         else:
-            both, _ = nn.lstm(*many, w, u, bias, h)
-            np.testing.assert_allclose(both[0], nn.lstm(state, memory, vector, w, u, bias, h)[0])
+            both, _ = nn.lstm(*many, w, u, bias)
+            np.testing.assert_allclose(both[0], nn.lstm(state, memory, vector, w, u, bias)[0])
 
 
 def by_hand(name: str, score: Any, others: Any, n_items: int) -> float:
@@ -289,7 +289,7 @@ def test_blocks_of_attention() -> None:
         short = model._encode(vectors[:2], arrays)
         rows = vectors[:, 0] + arrays["positions"][:4]
         states = (sasrec.of_one if blocks == 1 else sasrec.of_two)(
-            rows, sasrec.may_look(np.arange(4)), arrays["weights"], arrays["hidden"]
+            rows, arrays["weights"], arrays["hidden"]
         )
         np.testing.assert_allclose(states[1], short[0], rtol=1e-4, atol=1e-5)
         assert len(arrays["weights"]) == blocks

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
-import os
 import subprocess
 import sys
-import venv
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from installed import empty_environment, folder_with_numpy, install, run
 
 import wyrmling
 from wyrmling.data import Interactions
@@ -35,41 +33,12 @@ def model(data: Interactions) -> BPR:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty environment, whose Python is found in it."""
-    place = tmp_path_factory.mktemp("environment")
-    venv.create(place, with_pip=True)
-    return place / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-
-
-def install(python: Path, wheel: Path) -> None:
-    """Installs a wheel as pip does, without any network."""
-    pip = [str(python), "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--no-index", "--no-deps", "--force-reinstall", str(wheel)], check=True)
-
-
-def run(python: Path, script: str, *folders: Path) -> Any:
-    """What a script prints as JSON, with packages of some folders at hand."""
-    found = subprocess.run(
-        [str(python), "-c", script],
-        env={"PYTHONPATH": os.pathsep.join(map(str, folders)), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert found.returncode == 0, found.stderr
-    return json.loads(found.stdout)
+    return empty_environment(tmp_path_factory.mktemp("environment"))
 
 
 @pytest.fixture
 def only_numpy(tmp_path: Path) -> Path:
-    """A folder with NumPy and nothing else."""
-    folder = tmp_path / "only-numpy"
-    folder.mkdir()
-    here = Path(np.__file__).parent
-    for package in (here, here.with_name("numpy.libs")):
-        if package.exists():
-            (folder / package.name).symlink_to(package)
-    return folder
+    return folder_with_numpy(tmp_path / "only-numpy")
 
 
 ASK = """

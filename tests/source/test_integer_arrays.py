@@ -289,3 +289,38 @@ def test_an_index_that_is_out_of_range() -> None:
                 wy.grad(function, mode="source")(TABLE, np.array(places))
             with pytest.raises(IndexError):
                 compiled(function)(TABLE, np.array(places))
+
+
+def test_targets_of_a_cross_entropy() -> None:
+    """Several places, a part of them, and one number; against the logarithm of the softmax."""
+
+    def entropy(x: Any, targets: Any) -> Any:
+        return wy.cross_entropy(x * x, targets).sum()
+
+    def of_one(x: Any, target: Any) -> Any:
+        return wy.cross_entropy(x * x, target)
+
+    def of_a_part(x: Any, targets: Any) -> Any:
+        return (wy.cross_entropy(x, targets[1:5]) * np.arange(4.0)).sum()
+
+    targets = np.array([2, 0, 1, 2, 2])
+    share = np.exp(TABLE - TABLE.max()) / np.exp(TABLE - TABLE.max()).sum(axis=1, keepdims=True)
+    for mode in ("source", "trace"):
+        found = wy.grad(of_a_part, mode=mode)(TABLE, targets)
+        expected = np.arange(4.0)[:, None] * (share - np.eye(3)[targets[1:]])
+        np.testing.assert_allclose(found, expected)
+        for target in (0, 2, np.int64(1)):
+            found = wy.grad(of_one, mode=mode)(TABLE[1], target)
+            odds = np.exp(TABLE[1] ** 2)
+            expected = 2 * TABLE[1] * (odds / odds.sum() - np.eye(3)[target])
+            np.testing.assert_allclose(found, expected)
+    for bad in (np.array([0, 1, 2, 3]), np.array([0, 1, 2, -1])):
+        for function in (wy.grad(entropy, mode="source"), wy.grad(entropy, mode="trace")):
+            with pytest.raises(IndexError, match="out of range"):
+                function(TABLE, bad)
+    for number in (3, -1):
+        with pytest.raises(IndexError, match="out of range"):
+            wy.grad(of_one, mode="source")(TABLE[0], number)
+    assert compiled(entropy)(TABLE, targets[:4]) == pytest.approx(
+        entropy(TABLE, targets[:4]).item()
+    )

@@ -8,7 +8,7 @@ import json
 from ..evaluation import compare
 from . import files, types
 from .models import MODELS, named
-from .text import aside, describe
+from .text import aside, describe, watched
 from .train import add_run_options
 
 __all__ = ["add_options", "run"]
@@ -24,7 +24,8 @@ def run(options: argparse.Namespace) -> None:
     }
     if not options.json:
         aside(f"data        {describe(train)}; {len(test):,} more held out\n")
-    found = compare(models, train, test, options.metric or ("ndcg@10", "recall@10", "mrr"))
+    metrics = options.metric or ("ndcg@10", "recall@10", "mrr")
+    found = compare(models, train, test, metrics, progress=watched())
     if options.json:
         print(json.dumps({name: dict(metrics) for name, metrics in found.items()}))
     else:

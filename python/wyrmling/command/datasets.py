@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +17,7 @@ from ..datasets.movielens import SIZES, published
 from ..datasets.published import Published
 from . import files
 from .lines import write_lines
-from .text import describe, say
+from .text import describe, say, watched
 
 __all__ = ["add_options", "run"]
 
@@ -43,7 +42,7 @@ def run(options: argparse.Namespace) -> None:
         cache=options.cache,
         url=options.url,
         from_file=options.from_file,
-        progress=sys.stderr.isatty(),
+        progress=watched(),
     )
     if options.out is not None:
         write_lines(data, options.out)

@@ -9,7 +9,7 @@ from ..evaluation import evaluate
 from ..recommend import Recommender
 from . import files
 from .quality import METRICS
-from .text import count
+from .text import count, watched
 
 __all__ = ["add_options", "run"]
 
@@ -19,7 +19,9 @@ def run(options: argparse.Namespace) -> None:
     model = Recommender.load(options.model)
     data, _ = files.read(options)
     metrics = options.metric or list(METRICS)
-    found = evaluate(model, data, metrics, exclude_seen=not options.include_seen)
+    found = evaluate(
+        model, data, metrics, exclude_seen=not options.include_seen, progress=watched()
+    )
     if options.json:
         intervals = {name: list(found.interval[name]) for name in metrics if name in found.interval}
         print(json.dumps({"users": found.n_users, **dict(found), "intervals": intervals}))

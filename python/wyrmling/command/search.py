@@ -6,7 +6,6 @@ import argparse
 import json
 import math
 import os
-import sys
 from typing import Any
 
 from ..evaluation import Search, Trial, evaluate, popularity, search
@@ -14,7 +13,7 @@ from . import files, types
 from .models import add_options as add_model_options
 from .models import model_of
 from .spaces import around, varied
-from .text import aside, count, describe, nothing
+from .text import aside, count, describe, nothing, watched
 from .train import add_run_options
 
 __all__ = ["add_options", "run"]
@@ -42,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
         metric=options.metric,
         refit=options.save is not None,
         random_state=options.seed,
-        progress=sys.stderr.isatty(),
+        progress=watched(),
     )
     train, held_out = data.split(options.validation, options.seed)
     baseline = evaluate(popularity(train), held_out, found.metric, resamples=1)[found.metric]

@@ -16,6 +16,7 @@ __all__ = [
     "printable",
     "say",
     "show_recommendations",
+    "watched",
 ]
 
 
@@ -53,6 +54,11 @@ def aside(line: str) -> None:
         say(line)
     except BrokenPipeError:
         discard_output()
+
+
+def watched() -> bool:
+    """Whether somebody looks at how a command goes: the standard error is a terminal."""
+    return sys.stderr.isatty()
 
 
 def nothing(line: str) -> None:

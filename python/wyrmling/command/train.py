@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable
 
 from ..data import Interactions
+from ..progress import Steps
 from ..recommend import LearningCurve, Recommender
 from . import files, types
 from .models import add_options as add_model_options
 from .models import model_of
 from .quality import show_quality
-from .text import aside, count, describe, nothing, printable
+from .text import aside, count, describe, nothing, printable, watched
 
 __all__ = ["add_options", "add_run_options", "fit", "run"]
 
@@ -53,13 +54,20 @@ def fit(model: Recommender, data: Interactions, say: Callable[[str], None]) -> R
     if "epochs" in params:
         say("epoch  loss of a sample  samples a second")
 
-    def report(_: int, history: LearningCurve) -> None:
-        loss = history.loss[-1]
-        speed = history.samples / history.seconds[-1]
-        say(f"{len(history):5}  {loss:16.4f}  {speed:16,.0f}")
-
+    epochs = params.get("epochs", 0)
+    # Where there is no bar, the lines are enough.
+    shows = epochs > 0 and say is not nothing and watched()
     start = time.perf_counter()
-    model.fit(data, callback=report)
+    with Steps(epochs, "epoch", shows=shows, lines=False) as bar:
+
+        def report(_: int, history: LearningCurve) -> None:
+            loss = history.loss[-1]
+            speed = history.samples / history.seconds[-1]
+            with bar.hidden():
+                say(f"{len(history):5}  {loss:16.4f}  {speed:16,.0f}")
+            bar.advance()
+
+        model.fit(data, callback=report)
     say(f"\ntrained     in {time.perf_counter() - start:.2f} s")
     return model
 

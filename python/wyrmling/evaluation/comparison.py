@@ -7,7 +7,9 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ..arguments import check_flag
 from ..data import Interactions
+from ..progress import Steps
 from .evaluate import Unknown, evaluate
 from .metrics import parse
 from .models import copied, popularity
@@ -102,6 +104,7 @@ def compare(
     exclude_seen: bool = True,
     unknown: Unknown = "skip",
     random_state: int = 0,
+    progress: bool = False,
 ) -> Comparison:
     """Trains models on the same data, measures them on the same, and adds popularity.
 
@@ -114,6 +117,8 @@ def compare(
             models.
         exclude_seen, unknown: as of :func:`~wyrmling.evaluation.evaluate`.
         random_state: of the intervals.
+        progress: whether to show what has been trained and measured: a bar of tqdm's if it is
+            installed, otherwise lines on the standard error.
 
     Raises:
         TypeError: something else than a dict of recommenders by name, or no Interactions.
@@ -135,31 +140,35 @@ def compare(
         if not (isinstance(data, Interactions) or (name == "train" and data is None)):
             raise TypeError(f"{name}: expected Interactions, got {type(data).__name__}")
     wanted = [metric.name for metric in parse(metrics)]
+    check_flag("progress", progress)
     fitted: dict[str, Any] = {}
     seconds: dict[str, float] = {}
     # All are copied before any is trained, so that one that is no model is said at once.
     copies = models if train is None else {name: copied(m, {}) for name, m in models.items()}
-    for name, model in copies.items():
-        if train is None:
-            fitted[name] = model
-        else:
-            start = time.perf_counter()
-            fitted[name] = model.fit(train)
-            seconds[name] = time.perf_counter() - start
-    rankers: dict[str, Any] = dict(fitted)
-    if BASELINE not in rankers:
-        rankers[BASELINE] = _baseline(train, fitted)
-    found = {
-        name: evaluate(
-            ranker,
-            test,
-            wanted,
-            exclude_seen=exclude_seen,
-            unknown=unknown,
-            random_state=random_state,
-        )
-        for name, ranker in rankers.items()
-    }
+    trained = 0 if train is None else len(copies)
+    found = {}
+    with Steps(trained + len({*copies, BASELINE}), "step", shows=progress) as bar:
+        for name, model in copies.items():
+            if train is None:
+                fitted[name] = model
+            else:
+                start = time.perf_counter()
+                fitted[name] = model.fit(train)
+                seconds[name] = time.perf_counter() - start
+                bar.advance(f"{name} is trained")
+        rankers: dict[str, Any] = dict(fitted)
+        if BASELINE not in rankers:
+            rankers[BASELINE] = _baseline(train, fitted)
+        for name, ranker in rankers.items():
+            found[name] = evaluate(
+                ranker,
+                test,
+                wanted,
+                exclude_seen=exclude_seen,
+                unknown=unknown,
+                random_state=random_state,
+            )
+            bar.advance(f"{name} is measured")
     return Comparison(found, fitted, seconds)
 
 

@@ -34,6 +34,7 @@ def evaluate(
     confidence: float = 0.95,
     resamples: int = 1000,
     random_state: int = 0,
+    progress: bool = False,
 ) -> Evaluation:
     """Measures how well a model ranks held-out interactions among all items.
 
@@ -52,6 +53,8 @@ def evaluate(
         confidence: of the intervals, which are the bootstrap's over users.
         resamples: how often users are drawn for them.
         random_state: of these draws, an integer.
+        progress: whether to show how many users have been measured: a bar of tqdm's if it is
+            installed, otherwise lines on the standard error.
 
     Returns:
         A mapping of names to values, with ``interval``, ``per_user``, ``users`` and ``skipped``.
@@ -79,6 +82,7 @@ def evaluate(
     seed = check_integer("random_state", random_state, 0, 2**63 - 1)
     exclude_seen = check_flag("exclude_seen", exclude_seen)
     check_choice("unknown", unknown, ("skip", "error"))
+    check_flag("progress", progress)
     if not isinstance(test, Interactions):
         raise TypeError(f"test: expected Interactions, got {type(test).__name__}")
     known = trained(model)
@@ -91,7 +95,7 @@ def evaluate(
     if not len(rows):
         raise ValueError(f"test has nothing to measure; left out: {skipped or 'nothing'}")
     per_user, overall, measured_rows, held_out = measured(
-        known.scores, rows, seen, pairs.select(rows), popularity, known.n_users, wanted
+        known.scores, rows, seen, pairs.select(rows), popularity, known.n_users, wanted, progress
     )
     skipped = replace(skipped, seen=len(pairs) - held_out)
     if not len(measured_rows):

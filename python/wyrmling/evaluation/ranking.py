@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..progress import Steps
 from .metrics import AT_K, LISTED, Metric
 
 __all__ = ["measured"]
@@ -41,6 +42,7 @@ def measured(
     popularity: npt.NDArray[np.integer[Any]],
     n_users: int,
     metrics: Sequence[Metric],
+    progress: bool = False,
 ) -> tuple[Columns, dict[str, float], npt.NDArray[np.int64], int]:
     """The values of users by metric, and the metrics that are of no user.
 
@@ -52,6 +54,7 @@ def measured(
         popularity: how many users have an item in training, shape (m,).
         n_users: how many users there are in training.
         metrics: what is asked for.
+        progress: whether to show how many users have been measured.
 
     Returns:
         Columns with an entry for each user who has something held out that is not known, the
@@ -63,14 +66,16 @@ def measured(
     lists = _Lists.of(metrics, popularity, n_users)
     columns = {metric.name: np.empty(len(rows)) for metric in metrics if metric.kind != "coverage"}
     step = max(1, LISTED_AT_ONCE // max(lists.width, 1))
-    for start in range(0, len(rows), step):
-        block = rows[start : start + step]
-        for places, part in _parts(scores(users[block]), len(block)):
-            own = block[places]
-            competing = None if known is None else known.select(own)
-            found = lists.measure(part, competing, held_out.select(own))
-            for name, values in found.items():
-                columns[name][start + places.astype(np.int64)] = values
+    with Steps(len(rows), "user", shows=progress) as bar:
+        for start in range(0, len(rows), step):
+            block = rows[start : start + step]
+            for places, part in _parts(scores(users[block]), len(block)):
+                own = block[places]
+                competing = None if known is None else known.select(own)
+                found = lists.measure(part, competing, held_out.select(own))
+                for name, values in found.items():
+                    columns[name][start + places.astype(np.int64)] = values
+                bar.advance(count=len(own))
     overall = {
         metric.name: float(np.count_nonzero(lists.recommended[metric.k])) / n_items
         for metric in metrics

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import html
 import math
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ import numpy as np
 
 from ..arguments import check_choice, check_flag, check_integer
 from ..data import Interactions
+from ..progress import Steps
 from .evaluate import evaluate
 from .metrics import parse
 from .models import copied, parameters_of
@@ -152,7 +152,8 @@ def search(
         refit: whether to train the best anew, on all of ``data``.
         random_state: of the combinations and the split.
         callback: called with each :class:`Trial`.
-        progress: whether to say on the standard error how each trial went.
+        progress: whether to show how the trials go: a bar of tqdm's if it is installed, otherwise
+            a line for each on the standard error.
 
     Raises:
         TypeError, ValueError: an argument of another kind, or outside its range; a parameter that
@@ -185,6 +186,7 @@ def search(
     train, kept_out = validation_split("validation", validation, data, seed)
 
     made: list[Trial] = []
+    rounds = 0 if longest is None else math.floor(math.log(len(drawn), KEPT) + 1e-9)
 
     def attempt(parameters: Mapping[str, Any], epochs: int | None) -> Trial:
         changes = dict(parameters) if epochs is None else {**parameters, "epochs": epochs}
@@ -194,25 +196,29 @@ def search(
         seconds = time.perf_counter() - start
         trial = Trial(parameters, value, seconds, epochs, found, error)
         made.append(trial)
-        if progress:
-            print(f"trial {len(made)}: {_line(trial, wanted.name)}", file=sys.stderr, flush=True)
+        bar.advance(_line(trial, wanted.name))
         if callback is not None:
             callback(trial)
         return trial
 
-    last = [attempt(parameters, None) for parameters in drawn] if longest is None else []
-    if longest is not None:
-        rounds = math.floor(math.log(len(drawn), KEPT) + 1e-9)
-        for left in range(rounds, -1, -1):
-            epochs = max(1, round(longest / KEPT**left))
-            last = [attempt(parameters, epochs) for parameters in drawn]
-            kept = math.ceil(len(last) / KEPT)
-            drawn = [dict(trial.parameters) for trial in sorted(last, key=_descending)[:kept]]
+    with Steps(_planned(len(drawn), rounds), "trial", shows=progress) as bar:
+        last = [attempt(parameters, None) for parameters in drawn] if longest is None else []
+        if longest is not None:
+            for left in range(rounds, -1, -1):
+                epochs = max(1, round(longest / KEPT**left))
+                last = [attempt(parameters, epochs) for parameters in drawn]
+                kept = math.ceil(len(last) / KEPT)
+                drawn = [dict(trial.parameters) for trial in sorted(last, key=_descending)[:kept]]
     best = min(last, key=_descending)
     if best.error is not None:
         raise FloatingPointError(f"training diverged in every trial; the first: {made[0].error}")
     chosen = copied(model, best.parameters).fit(data) if refit else None
     return Search(made, wanted.name, best, chosen)
+
+
+def _planned(count: int, rounds: int) -> int:
+    """How many trials there are, of which a part stays for so many further rounds."""
+    return count if rounds == 0 else count + _planned(math.ceil(count / KEPT), rounds - 1)
 
 
 def _longest(own: Mapping[str, Any], space: Mapping[str, Any]) -> int:

@@ -29,9 +29,22 @@ class Recording:
     # The numbers of the inputs whose lengths are computed.
     computed: list[int] = field(default_factory=list)
     sliced: bool = False
+    # Whether integers are places on an axis, as the targets of a cross-entropy.
+    places: bool = False
     single: bool = False
     # Whether there is an integer of NumPy's, which functions are given as a float.
     integer: bool = False
+
+    @property
+    def takes_integers(self) -> bool:
+        """Whether the next argument may be an array of integers."""
+        return self.places or (self.sliced and not self.counts)
+
+    def sample_of(self, array: Array, seed: int) -> Any:
+        """An array of a type; integers that are places are 0, since there is at least one."""
+        if self.places and array.dtype == np.int64:
+            return np.zeros(array.shape, np.int64)
+        return sample_of(array, self.counts + seed)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

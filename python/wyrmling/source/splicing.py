@@ -20,7 +20,7 @@ import numpy as np
 from .. import _core
 from .cuts import FILLED
 from .numbers import WEAK
-from .recording import Recording, Samples, Unfit, picked, sample_of
+from .recording import Recording, Samples, Unfit, picked
 from .state import ArrayContents, ListContents
 from .values import (
     REAL,
@@ -136,14 +136,11 @@ class Splicing(Walker):
         at, key = OF_VALUES.get(name, (len(args), ""))
         if any(map(self._computed, [*args[at : at + 1], keywords.get(key, Known(None))])):
             self.refuse(node, f"{name} with computed {key}", "write what it does")
-        if function in (np.shape, np.size, np.ndim) and len(args) == 1 and self.is_array(args[0]):
-            return self.attribute(args[0], name, node)
-        if (
-            function in (np.shape, np.size, np.ndim)
-            and len(args) == 1
-            and kind_of(args[0]) is not None
-        ):
-            return self.fold(function, [1.0], node)
+        if function in (np.shape, np.size, np.ndim) and len(args) == 1:
+            if self.is_array(args[0]):
+                return self.attribute(args[0], name, node)
+            if kind_of(args[0]) is not None:
+                return self.fold(function, [1.0], node)
         if name in CREATORS and args and not self.is_array(args[0]):
             return self._created(args, keywords, node)
         if not self._is_allowed(function, name, method):
@@ -294,6 +291,7 @@ class Splicing(Walker):
         whole = isinstance(function, np.ufunc) or any(function is one for one in VALUES)
         name = getattr(function, "__name__", "this")
         recording.sliced = name == "_item" and is_integers(self.array_of(args[0]))
+        recording.places = name == "cross_entropy" and is_own_function(function)
         elementwise = whole or getattr(function, "__module__", "") == "_operator"
         recording.single = elementwise and self._is_single(args)
         given = [self._argument(one, recording, node, whole) for one in args]
@@ -427,9 +425,14 @@ class Splicing(Walker):
         """What stands for an argument in the two recordings, and in NumPy's own run."""
         array = self.array_of(value)
         if isinstance(array, Array):
-            if is_integers(array) and (not recording.sliced or recording.counts):
+            if is_integers(array) and not recording.takes_integers:
                 self.refuse(node, "an array of integers here", "use its elements, or floats")
             return self._array_argument(value, array, recording)
+        if recording.places and isinstance(value, Number) and value.kind in WHOLE:
+            first, second = _core.IndexInput(0), _core.IndexInput(0)
+            recording.inputs.append((first, self.index_of(self.as_int(value), node)))
+            recording.others.append(second)
+            return Samples(first, second, 0)
         if isinstance(value, Traced):
             for pair, other in zip(value.inputs, value.others, strict=True):
                 if all(pair[0] is not one for one, _ in recording.inputs):
@@ -482,7 +485,7 @@ class Splicing(Walker):
         return Samples(made[0][1], made[1][1], kinds.get(value.kind, float)(0.8125))
 
     def _array_argument(self, value: Any, array: Array, recording: Recording) -> Samples:
-        arrays = [sample_of(array, seed) for seed in (recording.counts, recording.counts + 1000)]
+        arrays = [recording.sample_of(array, seed) for seed in (0, 1000)]
         recording.counts += 1
         leaf: Any = _core.IndexInput if is_integers(array) else _core.Input
         variables = [leaf(one) for one in arrays]

@@ -283,8 +283,8 @@ def _fixed(function: IrFunction) -> set[tuple[str, str]]:
 
 
 def _without_types(function: IrFunction) -> str:
-    """A function's text without the shapes of its values, which are those that were seen."""
-    return re.sub(r": [a-z]+[0-9]+\[[0-9, ]*\]", "", str(function))
+    """A function's text without the lengths that were seen: of its values, and of slices."""
+    return re.sub(r": [a-z]+[0-9]+\[[0-9, ]*\]|(?<= = rows)[0-9]+", "", str(function))
 
 
 def _read(loss: Callable[..., Any], bound: inspect.BoundArguments) -> tuple[Arguments, Program]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,18 +26,10 @@ def loss(
     history: Any,
     negatives: Any,
     ranking: Any,
-    size: int,
 ) -> Any:
     """The loss of a user's history."""
-    first = items[history[0]]
-    state, memory = nn.lstm(0.0 * first, 0.0 * first, first, of_vector, of_state, gate_bias, size)
-    states = [state]
-    for step in range(1, len(history) - 1):
-        state, memory = nn.lstm(
-            state, memory, items[history[step]], of_vector, of_state, gate_bias, size
-        )
-        states.append(state)
-    return next_items(np.stack(states), items, item_bias, history, negatives, ranking)
+    states = nn.lstm_states(items[history[:-1]], of_vector, of_state, gate_bias)
+    return next_items(states, items, item_bias, history, negatives, ranking)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -54,11 +45,11 @@ class LSTM(SequenceModel):
         }
 
     def _loss(self) -> Loss:
-        return partial(loss, size=self.factors)
+        return loss
 
     def _encode(self, vectors: npt.NDArray[Any], arrays: Any) -> Any:
         state = memory = np.zeros_like(vectors[0])
         for vector in vectors:
-            gates = arrays["of_vector"], arrays["of_state"], arrays["gate_bias"], vectors.shape[-1]
+            gates = arrays["of_vector"], arrays["of_state"], arrays["gate_bias"]
             state, memory = nn.lstm(state, memory, vector, *gates)
         return state

@@ -9,12 +9,14 @@ of which adds to what it is given, normalised before (Ba, Kiros and Hinton, "Lay
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
+import wyrmling as wy
+
+from ... import nn
 from ..factors import Loss
 from ..fitted import ArrayType
 from ..hyperparameters import Bounds
@@ -23,48 +25,29 @@ from .sequence_model import SequenceModel
 
 __all__ = ["SASRec"]
 
-FAR = -1e9  # what is added to the score of what may not be looked at
 
-
-def may_look(at: Any) -> Any:
-    """What is added to scores of attention: 0 where a row's place is not before the column's.
-
-    ``at`` has the places, numbers of shape (n,); the result has shape (n, n).
-    """
-    return np.where(at[:, None] >= at, 0.0, FAR)
-
-
-def normalised(vectors: Any) -> Any:
-    """Rows with mean 0 and variance 1."""
-    centred = vectors - vectors.mean(axis=-1, keepdims=True)
-    return centred / np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + 1e-6)
-
-
-def block(vectors: Any, before: Any, weights: Any, hidden: Any) -> Any:
+def block(vectors: Any, mask: Any, weights: Any, hidden: Any) -> Any:
     """A block of attention: shape (n, d) to shape (n, d).
 
-    ``before`` has 0 where a row (of shape (n, n)) may look, ``weights`` shape (3, d, d) of queries,
-    keys and values, ``hidden`` shape (2, d, d) of the network.
+    ``mask`` is true where a row (of shape (n, n)) may look, ``weights`` has shape (3, d, d) of
+    queries, keys and values, ``hidden`` shape (2, d, d) of the network.
     """
-    rows = normalised(vectors)
-    size = 1.0 / np.sqrt(1.0 * vectors.shape[-1])
-    keys = np.swapaxes(rows @ weights[1], -1, -2)
-    scores = (rows @ weights[0]) @ keys * size + before
-    share = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    share = share / share.sum(axis=-1, keepdims=True)
-    vectors = vectors + share @ (rows @ weights[2])
-    return vectors + np.maximum(normalised(vectors) @ hidden[0], 0.0) @ hidden[1]
+    rows = nn.layer_norm(vectors)
+    seen = nn.attention(rows @ weights[0], rows @ weights[1], rows @ weights[2], mask)
+    vectors = vectors + seen
+    return vectors + wy.relu(nn.layer_norm(vectors) @ hidden[0]) @ hidden[1]
 
 
-def of_one(vectors: Any, before: Any, weights: Any, hidden: Any) -> Any:
+def of_one(vectors: Any, weights: Any, hidden: Any) -> Any:
     """The states of one block."""
-    return normalised(block(vectors, before, weights[0], hidden[0]))
+    return nn.layer_norm(block(vectors, nn.causal(vectors), weights[0], hidden[0]))
 
 
-def of_two(vectors: Any, before: Any, weights: Any, hidden: Any) -> Any:
+def of_two(vectors: Any, weights: Any, hidden: Any) -> Any:
     """The states of two blocks."""
-    vectors = block(vectors, before, weights[0], hidden[0])
-    return normalised(block(vectors, before, weights[1], hidden[1]))
+    mask = nn.causal(vectors)
+    vectors = block(vectors, mask, weights[0], hidden[0])
+    return nn.layer_norm(block(vectors, mask, weights[1], hidden[1]))
 
 
 def loss_of_one(
@@ -77,12 +60,10 @@ def loss_of_one(
     negatives: Any,
     steps: Any,
     ranking: Any,
-    order: Any,
 ) -> Any:
     """The loss of a user's history, with one block."""
-    at = steps[:-1]
-    vectors = items[history[:-1]] + positions[at]
-    states = of_one(vectors, may_look(order[at]), weights, hidden)
+    vectors = items[history[:-1]] + positions[steps[:-1]]
+    states = of_one(vectors, weights, hidden)
     return next_items(states, items, item_bias, history, negatives, ranking)
 
 
@@ -96,12 +77,10 @@ def loss_of_two(
     negatives: Any,
     steps: Any,
     ranking: Any,
-    order: Any,
 ) -> Any:
     """The loss of a user's history, with two blocks."""
-    at = steps[:-1]
-    vectors = items[history[:-1]] + positions[at]
-    states = of_two(vectors, may_look(order[at]), weights, hidden)
+    vectors = items[history[:-1]] + positions[steps[:-1]]
+    states = of_two(vectors, weights, hidden)
     return next_items(states, items, item_bias, history, negatives, ranking)
 
 
@@ -123,14 +102,12 @@ class SASRec(SequenceModel):
         }
 
     def _loss(self) -> Loss:
-        loss = loss_of_one if self.blocks == 1 else loss_of_two
-        return partial(loss, order=np.arange(self.max_length, dtype=np.float32))
+        return loss_of_one if self.blocks == 1 else loss_of_two
 
     def _encode(self, vectors: npt.NDArray[Any], arrays: Any) -> Any:
-        before = may_look(np.arange(len(vectors)))
         by_user = np.moveaxis(vectors, 0, -2) + arrays["positions"][: len(vectors)]
         states = (of_one if len(arrays["weights"]) == 1 else of_two)(
-            by_user, before, arrays["weights"], arrays["hidden"]
+            by_user, arrays["weights"], arrays["hidden"]
         )
         return states[..., -1, :]
 

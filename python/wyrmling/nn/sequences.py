@@ -1,0 +1,113 @@
+"""Layers over sequences: the states of a cell after each vector of a sequence.
+
+A sequence has shape (t, d), or (n, t, d) for ``n`` of one length. The first state follows on zeros.
+The products of all vectors with their weights are one matrix product.
+
+Limit: in a function that is read the steps of (n, t, h) have a length that is computed, and an axis
+of such a length that is not the first meets no other array along that axis. It can be summed, and
+``states[:, -1]`` be taken; what else is refused, with ``mode="auto"`` it is traced.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import wyrmling as wy
+
+from .cells import gru_given, lstm_given
+
+__all__ = ["ewma_states", "gru_states", "lstm_states"]
+
+
+def ewma_states(vectors: Any, decay: Any) -> Any:
+    """The states of :func:`.ewma` after each of ``n`` vectors; the first vector is the first state.
+
+    Args:
+        vectors: shape (n, d), at least one.
+        decay: shape (d,).
+
+    Returns:
+        Shape (n, d).
+
+    >>> import numpy as np
+    >>> ewma_states(np.array([[1.0, 1.0], [0.0, 3.0], [0.0, 3.0]]), np.zeros(2))
+    array([[1.  , 1.  ],
+           [0.5 , 2.  ],
+           [0.25, 2.5 ]])
+    """
+    kept = wy.sigmoid(decay)
+    given = np.concatenate([vectors[:1], (1.0 - kept) * vectors[1:]])
+    return wy.linear_recurrence(given, kept)
+
+
+def gru_states(vectors: Any, of_vector: Any, of_state: Any, bias: Any) -> Any:
+    """The states of :func:`.gru` after each vector of a sequence.
+
+    Args:
+        vectors: shape (t, d) or (n, t, d), at least one.
+        of_vector: shape (d, 3 h), as :func:`.gru` has it.
+        of_state: shape (h, 3 h).
+        bias: shape (3 h,).
+
+    Returns:
+        Shape (t, h) or (n, t, h).
+
+    Raises:
+        IndexError: no vector.
+        ValueError: shapes that do not fit together.
+
+    >>> import numpy as np
+    >>> ones = np.ones((1, 3))
+    >>> gru_states(np.zeros((2, 1)), ones, ones, np.array([0.0, 0.0, 1.0])).round(3)
+    array([[0.381],
+           [0.568]])
+    """
+    given = _swapped(vectors @ of_vector + bias)
+    state = np.zeros_like(given[0][..., : of_state.shape[0]])
+    states = []
+    for one in given:
+        state = gru_given(state, one, of_state)
+        states.append(state)
+    return _swapped(np.stack(states))
+
+
+def lstm_states(
+    vectors: Any, of_vector: Any, of_state: Any, bias: Any, *, coupled: bool = False
+) -> Any:
+    """The states of :func:`.lstm` after each vector of a sequence.
+
+    Args:
+        vectors: shape (t, d) or (n, t, d), at least one.
+        of_vector: shape (d, 4 h), or (d, 3 h) if coupled, as :func:`.lstm` has it.
+        of_state: shape (h, 4 h) or (h, 3 h).
+        bias: shape (4 h,) or (3 h,).
+        coupled: whether the forget gate is 1 less the input gate.
+
+    Returns:
+        Shape (t, h) or (n, t, h).
+
+    Raises:
+        IndexError: no vector.
+        ValueError: shapes that do not fit together.
+
+    >>> import numpy as np
+    >>> zeros, bias = np.zeros((1, 3)), np.array([0.0, 0.0, 9.0])
+    >>> lstm_states(np.zeros((2, 1)), zeros, zeros, bias, coupled=True).round(3)
+    array([[0.231],
+           [0.318]])
+    """
+    given = _swapped(vectors @ of_vector + bias)
+    state = np.zeros_like(given[0][..., : of_state.shape[0]])
+    memory = state
+    states = []
+    for one in given:
+        state, memory = lstm_given(state, memory, one, of_state, coupled)
+        states.append(state)
+    return _swapped(np.stack(states))
+
+
+def _swapped(sequences: Any) -> Any:
+    """Steps before sequences, (t, n, d), and back; a single sequence stays."""
+    return np.swapaxes(sequences, 0, -2)
