@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from ... import nn
 from ..factors import Loss
-from ..fitted import ArrayType
+from .gated import GatedModel
 from .losses import next_items
-from .sequence_model import SequenceModel
 
 __all__ = ["GRU"]
 
@@ -39,16 +38,11 @@ def loss(
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GRU(SequenceModel):
+class GRU(GatedModel):
     """The state is that of a gated recurrent unit (:func:`wyrmling.nn.gru`)."""
 
-    def _parameter_types(self) -> dict[str, ArrayType]:
-        gates = 3 * self.factors
-        return {
-            "of_vector": ArrayType(("factors", gates)),
-            "of_state": ArrayType(("factors", gates)),
-            "gate_bias": ArrayType((gates,)),
-        }
+    _parts = 3
+    _shown = 1.0
 
     def _loss(self) -> Loss:
         return partial(loss, size=self.factors)
