@@ -102,7 +102,7 @@ SPACES: dict[str, dict[str, Draw]] = {
         "epochs": one_of(5, 10, 20),
     },
     "LSTM": {
-        "lr": log_uniform(0.002, 0.006),
+        "lr": log_uniform(0.003, 0.01),
         "n_negatives": one_of(50, 100),
         "epochs": one_of(8, 12, 16),
     },

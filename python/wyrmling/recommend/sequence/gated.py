@@ -36,7 +36,7 @@ class GatedModel(SequenceModel):
     loss: LossName = "softmax"
     n_negatives: Annotated[int, Bounds(least=1, most=2**10)] = 50
     optimizer: Literal["sgd", "adagrad", "adam"] = "adam"
-    lr: Annotated[float, Bounds(above=0)] = 0.003
+    lr: Annotated[float, Bounds(above=0)] = 0.006
     l2: Annotated[float, Bounds(least=0)] = 1e-4
     l2_per: Literal["sample", "step"] = "step"
     epochs: Annotated[int, Bounds(least=1)] = 12
