@@ -136,7 +136,7 @@ class SequenceModel(FactorModel):
             if known.shape != shape:
                 raise ValueError(
                     f"{name} has shape {known.shape} in the fitted model, expected {shape}: "
-                    "partial_fit goes on with the factors and the max_length that it had"
+                    "partial_fit goes on with the factors, and the blocks, that it had"
                 )
             return known.astype(np.float32)
         return self._new(name, shape, task.rng)
