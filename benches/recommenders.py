@@ -1,12 +1,13 @@
 """Recommenders beside implicit, LightFM and Cornac: quality and speed, in one process.
 
-    python benches/recommenders.py [--quality FILE] [--sequences FILE] [--speed] [--defaults]
+    python benches/recommenders.py [--quality FILE] [--sequences FILE] [--speed]
 
 ``--quality`` and ``--sequences`` read MovieLens 100K, which may not be shipped: a file with the
-columns ``user_id,item_id,rating,timestamp``, of which every row counts as liked. ``--speed`` makes
-its data up. The peers have to be installed (``pip install implicit rectools-lightfm cornac``); BLAS
-is kept to one thread wherever it is called from several. ``recommending/`` has the parts; the head
-of each says how it measures.
+columns ``user_id,item_id,rating,timestamp``, of which every row counts as liked. ``--trials 0``
+measures models with their defaults. ``--speed`` makes its data up. All but ``--sequences`` has the
+peers installed (``pip install implicit rectools-lightfm cornac``); BLAS is kept to one thread
+wherever it is called from several. ``recommending/`` has the parts; the head of each says how it
+measures.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import sys
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from recommending import clock, contenders, peers, quality, speed
+from recommending import clock, contenders, peers, quality, sequences, speed
 from recommending.pairs import SIZES, read
 from side_by_side.rows import measure, report
 
@@ -31,6 +32,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     option = parser.add_argument
     option("--quality", metavar="FILE", help="rank held-out pairs of MovieLens 100K")
+    option("--sequences", metavar="FILE", help="rank the last items of held-out users of it")
     option("--only", metavar="NAME", action="append", help="models or kinds of rows; all if none")
     option("--seeds", type=int, default=3, help="splits [%(default)s]")
     option("--trials", type=int, default=12, help="random trials of each model [%(default)s]")
@@ -43,12 +45,16 @@ def main() -> int:
     options = parser.parse_args()
     print(f"wyrmling {wy.__version__}, NumPy {np.__version__}, {', '.join(peers.versions())}")
     missed = 0
-    if options.quality:
-        chosen = contenders.named(options.only)
-        say = print if options.verbose else lambda line: None
-        data = read(options.quality)
-        means = quality.table(chosen, data, options.seeds, options.trials, say)
-        missed += contenders.judged(means)
+    for path, models, protocol, judged in (
+        (options.quality, contenders.named, quality.PAIRS, contenders.judged),
+        (options.sequences, sequences.named, sequences.LAST_ITEMS, sequences.judged),
+    ):
+        if path:
+            say = print if options.verbose else lambda line: None
+            chosen = models(options.only)
+            missed += judged(
+                quality.table(chosen, protocol, read(path), options.seeds, options.trials, say)
+            )
     if options.speed:
         if options.busy:
             clock.machine_is_busy()

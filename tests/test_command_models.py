@@ -74,7 +74,7 @@ def test_hyperparameters_are_options(file: Path, tmp_path: Path) -> None:
         (["--factors", "0"], "--factors is 0, expected an integer at least 1"),
         (["--factors", "many"], "--factors is 'many', expected an integer"),
         (["--lr", "nan"], "--lr is 'nan', expected a finite number"),
-        (["--optimizer", "adam"], "expected 'sgd' or 'adagrad'"),
+        (["--optimizer", "rmsprop"], "expected 'sgd' or 'adagrad' or 'adam'"),
         (["--model", "ease", "--factors", "3"], "--factors"),
         (["--model", "fm", "--identity", "maybe"], "expected True or False"),
     ],

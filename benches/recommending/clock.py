@@ -10,8 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from threadpoolctl import threadpool_limits
-
 _busy = False
 
 
@@ -46,5 +44,7 @@ class Laps:
 @contextmanager
 def limited(threads: int) -> Iterator[None]:
     """Has BLAS use so many threads; one, where it is called from several."""
+    from threadpoolctl import threadpool_limits
+
     with threadpool_limits(limits=threads, user_api="blas"):
         yield

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from . import ours, peers
 from .quality import Contender, Draw, log_uniform, one_of, popularity
 
@@ -111,7 +113,11 @@ TOLERANCE = 0.005
 
 def named(names: list[str] | None) -> list[Contender]:
     """The models of some names, or all."""
-    everyone = [*OURS, *THEIRS, *BASELINE]
+    return chosen([*OURS, *THEIRS, *BASELINE], names)
+
+
+def chosen(everyone: list[Contender], names: list[str] | None) -> list[Contender]:
+    """Those of some names, or all."""
     if not names:
         return everyone
     unknown = set(names) - {contender.name for contender in everyone}
@@ -120,25 +126,33 @@ def named(names: list[str] | None) -> list[Contender]:
     return [contender for contender in everyone if contender.name in names]
 
 
-def judged(means: dict[str, tuple[float, float]]) -> int:
+def judged(means: Mapping[str, float]) -> int:
     """Prints which targets were met; how many were missed."""
-    missed = 0
-
-    def say(met: bool, text: str) -> None:
-        nonlocal missed
-        missed += not met
-        print(f"  target {'met' if met else 'MISSED'}: {text}")
-
-    print()
-    for name, least in TARGETS.items():
-        if name in means:
-            found = means[name][0]
-            say(found >= least - TOLERANCE, f"NDCG@10 of {name} at least {least} ({found:.4f})")
+    missed = reached("NDCG@10", TARGETS, means)
     mine, others = (
-        {c.name: means[c.name][0] for c in side if c.name in means} for side in (OURS, THEIRS)
+        {c.name: means[c.name] for c in side if c.name in means} for side in (OURS, THEIRS)
     )
     if mine and others:
         best, peer = max(mine, key=mine.__getitem__), max(others, key=others.__getitem__)
         text = f"{best} ({mine[best]:.4f}) above {peer} ({others[peer]:.4f})"
-        say(mine[best] > others[peer], text)
+        missed += said(mine[best] > others[peer], text)
     return missed
+
+
+def reached(metric: str, targets: Mapping[str, float], means: Mapping[str, float]) -> int:
+    """Prints which models have what is expected of them; how many have not."""
+    print()
+    return sum(
+        said(
+            means[name] >= least - TOLERANCE,
+            f"{metric} of {name} at least {least} ({means[name]:.4f})",
+        )
+        for name, least in targets.items()
+        if name in means
+    )
+
+
+def said(met: bool, text: str) -> bool:
+    """Prints whether a target was met; whether it was missed."""
+    print(f"  target {'met' if met else 'MISSED'}: {text}")
+    return not met

@@ -44,6 +44,13 @@ class Pairs:
         held_out = round(share * len(self))
         return self.take(np.sort(order[held_out:])), self.take(np.sort(order[:held_out]))
 
+    def split_users(self, share: float, seed: int) -> tuple[Pairs, Pairs]:
+        """All pairs of a share of the users held out at random: what is left, and the share."""
+        known = np.unique(self.users)
+        chosen = np.random.default_rng(seed).permutation(known)[: round(share * len(known))]
+        held_out = np.isin(self.users, chosen)
+        return self.take(np.flatnonzero(~held_out)), self.take(np.flatnonzero(held_out))
+
     @cached_property
     def matrix(self) -> Any:
         """A scipy CSR matrix of ones, float32, for implicit and LightFM."""
@@ -70,6 +77,7 @@ class Pairs:
             self.items,
             range(self.n_users),
             range(self.n_items),
+            times=self.times,
         )
 
 

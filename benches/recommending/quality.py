@@ -1,9 +1,10 @@
 """Which model ranks best, each tuned alike.
 
-For every seed the pairs are split 80/20 at random. Of the training part a fifth is held out once
-more, to choose among random trials by NDCG@10; the best is trained on all of the training part and
-measured once on the test set. All items compete but those that the user has in training; equal
-scores count against the model.
+For every seed a fifth of the data is held out. Of the training part a fifth is held out once more,
+to choose among random trials; the best is trained on all of the training part and measured once on
+the test set. A :class:`Protocol` says what is held out and what is measured. That of ``PAIRS``
+splits pairs of user and item at random. All items compete but those that the user has in training;
+equal scores count against the model.
 """
 
 from __future__ import annotations
@@ -29,16 +30,30 @@ SHARE = 0.2
 class Contender:
     """A model of some package, what may be tuned of it, and how it is fitted.
 
-    ``fit(data, parameters, seed)`` gives scores of all users and items.
+    ``fit(data, parameters, seed)`` gives what the protocol measures: by that of ``PAIRS`` the
+    scores of all users and items.
     """
 
     name: str
-    fit: Callable[[Pairs, Mapping[str, Any], int], Scores]
+    fit: Callable[[Pairs, Mapping[str, Any], int], Any]
     space: Mapping[str, Draw] = field(default_factory=dict)
 
     def draw(self, rng: np.random.Generator) -> dict[str, Any]:
         """Parameters drawn at random."""
         return {name: draw(rng) for name, draw in self.space.items()}
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What is held out, and what is measured on it.
+
+    ``split(data, seed)`` gives the training and the held-out part, ``measure(fitted, known,
+    held_out)`` the numbers that ``columns`` names, of which the first chooses among trials.
+    """
+
+    split: Callable[[Pairs, int], tuple[Pairs, Pairs]]
+    measure: Callable[[Any, Pairs, Pairs], tuple[float, ...]]
+    columns: tuple[str, ...]
 
 
 def one_of(*choices: Any) -> Draw:
@@ -82,43 +97,65 @@ def popularity(data: Pairs, parameters: Mapping[str, Any], seed: int) -> Scores:
     return np.broadcast_to(count, (data.n_users, data.n_items))
 
 
+PAIRS = Protocol(
+    lambda data, seed: data.split(SHARE, seed), ranking_quality, ("NDCG@10", "recall@20", "MRR")
+)
+
+
 def tuned(
-    contender: Contender, data: Pairs, seed: int, trials: int, say: Callable[[str], None]
+    contender: Contender,
+    protocol: Protocol,
+    data: Pairs,
+    seed: int,
+    trials: int,
+    say: Callable[[str], None],
 ) -> dict[str, Any]:
     """The best of some random parameters on a validation split of ``data``."""
     rng = np.random.default_rng(seed)
-    train, validation = data.split(SHARE, seed + 1_000)
+    train, validation = protocol.split(data, seed + 1_000)
     best, chosen = -1.0, {}
     for _ in range(trials if contender.space else 0):
         parameters = contender.draw(rng)
         start = time.perf_counter()
-        ndcg, *_ = ranking_quality(contender.fit(train, parameters, seed), train, validation)
+        fitted = contender.fit(train, parameters, seed)
+        value, *_ = protocol.measure(fitted, train, validation)
         seconds = time.perf_counter() - start
-        shown = {k: round(v, 5) if isinstance(v, float) else v for k, v in parameters.items()}
-        say(f"    {contender.name}: {ndcg:.4f} in {seconds:.1f} s, {shown}")
-        if ndcg > best:
-            best, chosen = ndcg, parameters
+        say(f"    {contender.name}: {value:.4f} in {seconds:.1f} s, {_shown(parameters)}")
+        if value > best:
+            best, chosen = value, parameters
     return chosen
 
 
 def table(
-    contenders: list[Contender], data: Pairs, seeds: int, trials: int, say: Callable[[str], None]
-) -> dict[str, tuple[float, float]]:
-    """Prints means over the seeds, with their spread; NDCG@10 and recall@20 by name."""
-    found: dict[str, list[tuple[float, float, float]]] = {}
+    contenders: list[Contender],
+    protocol: Protocol,
+    data: Pairs,
+    seeds: int,
+    trials: int,
+    say: Callable[[str], None],
+) -> dict[str, float]:
+    """Prints means over the seeds, with the spread of the first column; that column by name."""
+    found: dict[str, list[tuple[float, ...]]] = {}
+    first = protocol.columns[0]
     for seed in range(seeds):
-        train, test = data.split(SHARE, seed)
+        train, test = protocol.split(data, seed)
         for contender in contenders:
-            parameters = tuned(contender, train, seed, trials, say)
-            measured = ranking_quality(contender.fit(train, parameters, seed), train, test)
+            parameters = tuned(contender, protocol, train, seed, trials, say)
+            measured = protocol.measure(contender.fit(train, parameters, seed), train, test)
             found.setdefault(contender.name, []).append(measured)
-            shown = {k: round(v, 5) if isinstance(v, float) else v for k, v in parameters.items()}
-            say(f"  seed {seed}, {contender.name}: NDCG@10 {measured[0]:.4f}, of {shown}")
-    print(f"\n{'':24}{'NDCG@10':>10}{'+-':>8}{'recall@20':>12}{'MRR':>8}")
+            say(
+                f"  seed {seed}, {contender.name}: {first} {measured[0]:.4f}, "
+                f"of {_shown(parameters)}"
+            )
+    print(f"\n{'':28}{first:>10}{'+-':>8}" + "".join(f"{n:>11}" for n in protocol.columns[1:]))
     means = {}
     for name, rows in sorted(found.items(), key=lambda row: -statistics.mean(r[0] for r in row[1])):
-        ndcg, recall, first = (statistics.mean(column) for column in zip(*rows, strict=True))
+        value, *others = (statistics.mean(column) for column in zip(*rows, strict=True))
         spread = statistics.stdev(row[0] for row in rows) if len(rows) > 1 else math.nan
-        print(f"{name:24}{ndcg:10.4f}{spread:8.4f}{recall:12.4f}{first:8.4f}")
-        means[name] = (ndcg, recall)
+        print(f"{name:28}{value:10.4f}{spread:8.4f}" + "".join(f"{n:11.4f}" for n in others))
+        means[name] = value
     return means
+
+
+def _shown(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: round(v, 5) if isinstance(v, float) else v for k, v in parameters.items()}

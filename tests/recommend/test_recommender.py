@@ -41,6 +41,7 @@ def hinge_of_the_hardest(users, items, item_bias, user, item, hardest):  # type:
 LEARNING = {
     "BPR": BPR(factors=16, epochs=30, num_threads=1),
     "adagrad": BPR(factors=16, epochs=30, num_threads=1, optimizer="adagrad", lr=0.1),
+    "adam": BPR(factors=16, epochs=30, num_threads=1, optimizer="adam", lr=0.01),
     "LogisticMF": LogisticMF(factors=16, num_threads=1),
     "SampledSoftmax": SampledSoftmax(factors=16, num_threads=1),
     "Custom": Custom(hinge, factors=16, num_threads=1),
@@ -362,7 +363,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"num_threads": -1}, ValueError, "num_threads is -1"),
     ({"random_state": -1}, ValueError, "random_state is -1, expected an integer .* or None"),
     ({"random_state": 2**64}, ValueError, "random_state is 18446744073709551616"),
-    ({"optimizer": "sdg"}, ValueError, "optimizer is 'sdg', expected 'sgd' or 'adagrad'"),
+    ({"optimizer": "sdg"}, ValueError, "optimizer is 'sdg', expected 'sgd' or 'adagrad' or 'adam'"),
 ]
 
 

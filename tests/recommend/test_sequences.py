@@ -39,7 +39,7 @@ DATA = cycles()
 
 
 def small(kind: str, **settings: Any) -> Any:
-    defaults = {"factors": 6, "epochs": 3, "num_threads": 1}
+    defaults = {"factors": 6, "epochs": 3, "n_negatives": 5, "num_threads": 1}
     return MODELS[kind](**defaults | settings)
 
 
@@ -136,8 +136,6 @@ def test_gradients_are_differences(kind: str, name: str) -> None:
     loss = partial(model._loss(), ranking=ranking)
     fixed: dict[str, Any] = {"history": np.array([1, 5, 2, 5, 7])}
     fixed["negatives"] = rng.integers(0, 9, (5, 2))
-    if kind == "SASRec":
-        fixed["steps"] = np.arange(5)
 
     def of(given: dict[str, Any]) -> Any:
         return loss(**given, **fixed)
@@ -157,7 +155,8 @@ def test_gradients_are_differences(kind: str, name: str) -> None:
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("name", LOSSES)
 def test_planted_orders_are_found(kind: str, name: str) -> None:
-    settings: dict[str, Any] = {"loss": name, "epochs": 30, "lr": 0.1, "factors": 12}
+    settings: dict[str, Any] = {"loss": name, "epochs": 30, "factors": 12, "n_negatives": 5}
+    settings["lr"] = 0.1 if kind == "EWMA" else 0.02
     if kind in ("GRU", "LSTM"):
         settings["epochs"] = 60
     model = small(kind, **settings).fit(cycles(200))
@@ -283,18 +282,75 @@ def test_equal_seeds_give_equal_bits(kind: str) -> None:
 def test_blocks_of_attention() -> None:
     """What comes later changes no earlier state, with one block and with two."""
     for blocks in (1, 2):
-        model = SASRec(factors=6, epochs=2, num_threads=1, blocks=blocks).fit(DATA)
+        model = small("SASRec", epochs=2, blocks=blocks).fit(DATA)
         arrays = model.fitted.arrays
         vectors = arrays["items"][[1, 2, 3, 4]][:, None]
         short = model._encode(vectors[:2], arrays)
-        rows = vectors[:, 0] + arrays["positions"][:4]
         states = (sasrec.of_one if blocks == 1 else sasrec.of_two)(
-            rows, arrays["weights"], arrays["hidden"]
+            vectors[:, 0], arrays["weights"], arrays["hidden"], arrays["decay"]
         )
         np.testing.assert_allclose(states[1], short[0], rtol=1e-4, atol=1e-5)
         assert len(arrays["weights"]) == blocks
     with pytest.raises(ValueError, match="blocks"):
         SASRec(blocks=3).fit(DATA)
+
+
+def scaled(vector: Any) -> Any:
+    """A vector with mean 0 and variance 1."""
+    return (vector - vector.mean()) / np.sqrt(vector.var() + 1e-6)
+
+
+def test_attention_by_hand() -> None:
+    """A block, one pair of places at a time."""
+    rng = np.random.default_rng(6)
+    n, d = 5, 3
+    vectors, decay = rng.normal(size=(n, d)), 0.7
+    weights, hidden = rng.normal(size=(3, d, d)), rng.normal(size=(2, d, d))
+    found = sasrec.block(vectors, np.arange(n), weights, hidden, decay)
+    rows = [scaled(vector) for vector in vectors]
+    for i in range(n):
+        shares = np.array(
+            [
+                np.exp((rows[i] @ weights[0]) @ (rows[j] @ weights[1]) / np.sqrt(d))
+                * sigmoid(decay) ** (i - j)
+                for j in range(i + 1)
+            ]
+        )
+        shares /= shares.sum()
+        seen = vectors[i] + sum(s * rows[j] @ weights[2] for j, s in enumerate(shares))
+        mine = seen + np.maximum(scaled(seen) @ hidden[0], 0.0) @ hidden[1]
+        np.testing.assert_allclose(found[i], mine, rtol=1e-9)
+
+
+def new_arrays(model: Any, rng: np.random.Generator) -> dict[str, Any]:
+    """The parameters of a model that has learnt nothing, beside those of items."""
+    sizes = {"factors": model.factors}
+    return {
+        name: model._new(name, tuple(sizes.get(axis, axis) for axis in kind.shape), rng)
+        for name, kind in model._parameter_types().items()
+    }
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_new_models_are_averages(kind: str) -> None:
+    """Of the vectors before: the last one has half of the weight, the one before a quarter."""
+    rng = np.random.default_rng(7)
+    model = small(kind, factors=8)
+    vectors = 0.01 * rng.normal(size=(6, 8))
+    state = model._encode(vectors[:, None], new_arrays(model, rng))[0]
+    shares = 0.5 ** np.arange(6, 0, -1)
+    if kind == "SASRec":
+        average = sum(s * scaled(v) for s, v in zip(shares / shares.sum(), vectors, strict=True))
+        np.testing.assert_allclose(state, scaled(vectors[-1] + average), atol=5e-3)
+        return
+    if kind == "EWMA":
+        shares[0] *= 2.0  # the first vector is the first state
+    average = shares @ vectors
+    tolerance = 1e-6 if kind == "EWMA" else 0.25 * abs(average).max()
+    np.testing.assert_allclose(state, average, atol=tolerance)
+    if kind != "EWMA":
+        cosine = state @ average / np.linalg.norm(state) / np.linalg.norm(average)
+        assert cosine > 0.98
 
 
 def test_initialisers() -> None:

@@ -68,7 +68,7 @@ class FactorizationMachine(FactorModel):
     identity: bool = True
     normalize: bool = True
     # Many samples of a batch share a feature: Adagrad shortens the steps of these.
-    optimizer: Literal["sgd", "adagrad"] = "adagrad"
+    optimizer: Literal["sgd", "adagrad", "adam"] = "adagrad"
     lr: Annotated[float, Bounds(above=0)] = 0.05
     l2: Annotated[float, Bounds(least=0)] = 0.02
     l2_bias: Annotated[float, Bounds(least=0)] = 0.001

@@ -99,7 +99,8 @@ class FactorModel(VectorModel):
         batch_size: samples a step.
         deterministic: whether several threads give the same bits each time, more slowly; one thread
             always does.
-        optimizer: ``"sgd"``, or ``"adagrad"``, which shortens the steps of what changes often.
+        optimizer: ``"sgd"``; ``"adagrad"``, which shortens the steps of what changes often; or
+            ``"adam"``, whose steps are about ``lr`` long whatever the size of gradients.
         init_scale: standard deviation of the vectors that training starts from.
         n_negatives: how many items ``negatives`` has, or are drawn at most for ``violator``, or for
             ``hardest``, for a loss that asks for one of these.
@@ -116,7 +117,7 @@ class FactorModel(VectorModel):
     epochs: Annotated[int, Bounds(least=1)] = 20
     batch_size: Annotated[int, Bounds(least=1)] = 64
     deterministic: bool = False
-    optimizer: Literal["sgd", "adagrad"] = "sgd"
+    optimizer: Literal["sgd", "adagrad", "adam"] = "sgd"
     init_scale: Annotated[float, Bounds(above=0)] = 0.1
     n_negatives: Annotated[int, Bounds(least=1, most=2**16)] = 10
 
@@ -272,8 +273,12 @@ class FactorModel(VectorModel):
 
     def _optimizer_with(self, l2: dict[wy.Parameter, float]) -> wy.Optimizer:
         """The optimizer, with the weight of each parameter's penalty."""
-        kind = wy.Adagrad if self.optimizer == "adagrad" else wy.SGD
-        return kind(lr=self.lr, l2=l2, l2_per=self.l2_per)
+        kinds: dict[str, Callable[..., wy.Optimizer]] = {
+            "sgd": wy.SGD,
+            "adagrad": wy.Adagrad,
+            "adam": wy.Adam,
+        }
+        return kinds[self.optimizer](lr=self.lr, l2=l2, l2_per=self.l2_per)
 
     def _table(self, name: str, task: Task) -> wy.Parameter:
         """A parameter: what is known of it, and for new rows random vectors or biases of 0."""

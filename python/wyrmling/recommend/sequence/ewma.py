@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,8 @@ import numpy.typing as npt
 from ... import nn
 from ..factors import Loss
 from ..fitted import ArrayType, NewUser, Reasons
-from .losses import next_items
+from ..hyperparameters import Bounds
+from .losses import LossName, next_items
 from .sequence_model import SequenceModel
 
 __all__ = ["EWMA"]
@@ -26,6 +27,12 @@ def loss(items: Any, item_bias: Any, decay: Any, history: Any, negatives: Any, r
 @dataclass(kw_only=True, eq=False, repr=False)
 class EWMA(SequenceModel):
     """The state is an exponentially weighted moving average, whose decay is learnt."""
+
+    loss: LossName = "softmax"
+    n_negatives: Annotated[int, Bounds(least=1, most=2**10)] = 50
+    lr: Annotated[float, Bounds(above=0)] = 0.16
+    l2: Annotated[float, Bounds(least=0)] = 4e-4
+    epochs: Annotated[int, Bounds(least=1)] = 10
 
     def _parameter_types(self) -> dict[str, ArrayType]:
         return {"decay": ArrayType(("factors",))}

@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from ... import nn
 from ..factors import Loss
-from ..fitted import ArrayType
+from .gated import GatedModel
 from .losses import next_items
-from .sequence_model import SequenceModel
 
 __all__ = ["GRU"]
 
@@ -33,16 +32,11 @@ def loss(
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GRU(SequenceModel):
+class GRU(GatedModel):
     """The state is that of a gated recurrent unit (:func:`wyrmling.nn.gru`)."""
 
-    def _parameter_types(self) -> dict[str, ArrayType]:
-        gates = 3 * self.factors
-        return {
-            "of_vector": ArrayType(("factors", gates)),
-            "of_state": ArrayType(("factors", gates)),
-            "gate_bias": ArrayType((gates,)),
-        }
+    _parts = 3
+    _shown = 1.0
 
     def _loss(self) -> Loss:
         return loss

@@ -8,7 +8,6 @@ histories, which the model keeps in order to go on from them.
 
 from __future__ import annotations
 
-import inspect
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -54,7 +53,7 @@ class SequenceModel(FactorModel):
     lr: Annotated[float, Bounds(above=0)] = 0.1
     l2: Annotated[float, Bounds(least=0)] = 1e-3
     batch_size: Annotated[int, Bounds(least=1)] = 1
-    optimizer: Literal["sgd", "adagrad"] = "adagrad"
+    optimizer: Literal["sgd", "adagrad", "adam"] = "adagrad"
     init_scale: Annotated[float, Bounds(above=0)] = 0.03
     n_negatives: Annotated[int, Bounds(least=1, most=2**10)] = 5
 
@@ -104,25 +103,26 @@ class SequenceModel(FactorModel):
         )
         loss = partial(self._loss(), ranking=partial(LOSSES[self.loss], count=self.n_negatives))
         columns: dict[str, Any] = {"history": samples, "user": users}
-        if "steps" in inspect.signature(loss).parameters:
-            steps = np.concatenate([np.arange(length) for length in samples.lengths])
-            columns["steps"] = wy.Ragged(steps, samples.offsets)
         run = self._run(task, tables, optimizer, arrays)
         wy.fit(loss, columns, sample={"negatives": sampler}, parameters=tables, **run)
         return arrays()
 
     def _start(self, name: str, kind: ArrayType, task: Task) -> FloatArray:
-        """A parameter before training: as it was, or at random; what has one axis is 0."""
+        """A parameter before training: as it was, or new."""
         shape = tuple(self.factors if axis == "factors" else int(axis) for axis in kind.shape)
         if task.start is not None:
             known = task.start[name]
             if known.shape != shape:
                 raise ValueError(
                     f"{name} has shape {known.shape} in the fitted model, expected {shape}: "
-                    "partial_fit goes on with the factors and the max_length that it had"
+                    "partial_fit goes on with the factors, and the blocks, that it had"
                 )
             return known.astype(np.float32)
-        return np.zeros(shape, np.float32) if len(shape) == 1 else nn.xavier(shape, task.rng)
+        return self._new(name, shape, task.rng)
+
+    def _new(self, name: str, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
+        """A parameter that is new: at random; what has one axis is 0."""
+        return np.zeros(shape, np.float32) if len(shape) == 1 else nn.xavier(shape, rng)
 
     def _windows(
         self, histories: wy.Ragged, users: Numbers, n_items: int
@@ -148,17 +148,13 @@ class SequenceModel(FactorModel):
     def _states(self, histories: wy.Ragged, arrays: Arrays) -> FloatArray:
         """The states of users, shape (n, d); 0 for those without a history."""
         items, offsets = arrays["items"], histories.offsets
-        lengths = np.minimum(histories.lengths, self._longest(arrays))
+        lengths = np.minimum(histories.lengths, self.max_length)
         states = np.zeros((len(histories), items.shape[1]), np.float32)
         for length in np.unique(lengths[lengths > 0]).tolist():
             users = np.flatnonzero(lengths == length)
             steps = offsets[users + 1] - length + np.arange(length)[:, None]
             states[users] = self._encode(items[histories.values[steps]], arrays)
         return states
-
-    def _longest(self, arrays: Arrays) -> int:
-        """How many items a state of these arrays may depend on."""
-        return self.max_length
 
     def _array_types(self) -> Mapping[str, ArrayType]:
         return {
@@ -224,7 +220,7 @@ class SequenceModel(FactorModel):
                 )
             begin, end = arrays["history_offsets"][user : user + 2].tolist()
             steps = arrays["history_items"][begin:end]
-        return steps[-self._longest(self.fitted.arrays) :]
+        return steps[-self.max_length :]
 
     def _query(self, items: Numbers) -> FloatArray:
         arrays = self.fitted.arrays
