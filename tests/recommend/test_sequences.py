@@ -306,7 +306,7 @@ def test_attention_by_hand() -> None:
     n, d = 5, 3
     vectors, decay = rng.normal(size=(n, d)), 0.7
     weights, hidden = rng.normal(size=(3, d, d)), rng.normal(size=(2, d, d))
-    found = sasrec.block(vectors, np.arange(n), weights, hidden, decay)
+    found = sasrec.block(vectors, weights, hidden, decay)
     rows = [scaled(vector) for vector in vectors]
     for i in range(n):
         shares = np.array(
