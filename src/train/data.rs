@@ -6,18 +6,21 @@
 
 use std::sync::Arc;
 
+use super::column::Column;
+use super::mapped::Mapped;
 use super::sampling::Sampler;
 use super::scored::ScoredSampler;
 use crate::array::{Array, DType, Shape, Slice, Type, filled, size};
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, check_input};
-use crate::rules::check_indices;
 
 /// Where the values of an input come from.
 #[derive(Debug, Clone)]
 pub enum Source {
     /// One row (along the first axis) a sample.
     Column(Array),
+    /// As [`Column`](Self::Column), of memory that others may write, such as a mapped file.
+    Mapped(Mapped),
     /// Drawn for every sample.
     Sampled {
         /// What draws.
@@ -38,6 +41,17 @@ pub enum Source {
     Rank(Arc<ScoredSampler>),
     /// A random number of 64 bits for every sample, the lower word first: a row of two indices.
     Seeds,
+}
+
+impl Source {
+    /// The column, if it is one.
+    fn column(&self) -> Option<Column> {
+        match self {
+            Source::Column(data) => Some(Column::Own(data.clone())),
+            Source::Mapped(data) => Some(Column::Mapped(data.clone())),
+            _ => None,
+        }
+    }
 }
 
 /// Values of an input for some samples.
@@ -74,13 +88,26 @@ impl InputBuffer {
             _ => &[],
         }
     }
+
+    /// The elements as words.
+    pub(super) fn words_mut(&mut self) -> &mut [u32] {
+        let (start, count) = match self {
+            InputBuffer::F32(v) => (v.as_mut_ptr().cast(), v.len()),
+            InputBuffer::F64(v) => (v.as_mut_ptr().cast(), 2 * v.len()),
+            InputBuffer::U32(v) => (v.as_mut_ptr(), v.len()),
+        };
+        // SAFETY: the memory is that of the buffer's list, with two words an element of 8 bytes and one
+        // of 4, borrowed mutably as long. All element types are whole words without padding, aligned at
+        // least as words; any bits are a word, and any words are an element.
+        unsafe { std::slice::from_raw_parts_mut(start, count) }
+    }
 }
 
 /// A leaf of the program that is filled for every batch.
 #[derive(Debug)]
 pub(super) enum Feed {
     /// From a column, `row` elements a sample.
-    Column { data: Array, row: usize },
+    Column { data: Column, row: usize },
     /// By a sampler, `row` items a sample, given the value of another feed.
     Sampled {
         sampler: Arc<Sampler>,
@@ -108,18 +135,6 @@ pub(super) struct Feeds {
     pub count: usize,
     /// The type of each input but for the batch axis.
     types: Vec<Type>,
-}
-
-fn copy_rows<T: Copy>(from: &[T], row: usize, order: &[u32], to: &mut [T]) {
-    if row == 1 {
-        for (to, &k) in to.iter_mut().zip(order) {
-            *to = from[k as usize];
-        }
-    } else {
-        for (to, &k) in to.chunks_exact_mut(row.max(1)).zip(order) {
-            to.copy_from_slice(&from[k as usize * row..(k as usize + 1) * row]);
-        }
-    }
 }
 
 /// The number of the input with an id.
@@ -150,7 +165,7 @@ fn check_bindings<'a>(
         if let Source::Sampled { given: Some(g), .. } = source
             && !sources
                 .iter()
-                .any(|(id, s)| id == g && matches!(s, Source::Column(_)))
+                .any(|(id, s)| id == g && s.column().is_some())
         {
             return Err(Error::Value(
                 "given: a sampler may depend on an input that has a column only".into(),
@@ -187,15 +202,15 @@ fn feed<'a>(
     sources: &[(u64, Source)],
     inputs: &(impl Iterator<Item = &'a Leaf> + Clone),
 ) -> Result<(Feed, Type)> {
+    let column = |data: Column| {
+        let found = data.ty();
+        check_input(name, ty, &found)?;
+        let row = size(&found.shape[1..]);
+        Ok::<_, Error>((Feed::Column { data, row }, found))
+    };
     Ok(match source {
-        Source::Column(data) => {
-            check_input(name, ty, data)?;
-            let feed = Feed::Column {
-                data: data.clone(),
-                row: size(&data.shape()[1..]),
-            };
-            (feed, data.ty())
-        }
+        Source::Column(data) => column(Column::Own(data.clone()))?,
+        Source::Mapped(data) => column(Column::Mapped(data.clone()))?,
         Source::Sampled { sampler, given } => {
             if ty.dtype.is_real() {
                 return Err(Error::Type(format!(
@@ -221,12 +236,11 @@ fn feed<'a>(
             }
             let column = |what: &str, wanted: u64, n: usize| {
                 let found = sources.iter().find(|(id, _)| *id == wanted);
+                let found = found.and_then(|(_, source)| source.column());
                 match (place(inputs, wanted), found) {
-                    (Some(at), Some((_, Source::Column(Array::U32(data)))))
-                        if size(&data.shape()[1..]) == 1 =>
-                    {
+                    (Some(at), Some(data)) if data.is_of_indices() => {
                         let label = || format!("{what} of the sampler of input '{name}'");
-                        check_indices(label, data.as_slice(), n)?;
+                        data.check(label, n)?;
                         Ok(at)
                     }
                     _ => Err(Error::Value(format!(
@@ -300,7 +314,7 @@ impl Feeds {
             }
             let (feed, ty) = feed(name, ty, source, sources, &inputs)?;
             if let Feed::Column { data, .. } = &feed {
-                let n = data.shape()[0];
+                let n = data.ty().shape[0];
                 match &count {
                     Some((m, first)) if *m != n => {
                         return Err(Error::Shape(format!(
@@ -393,11 +407,7 @@ impl Feeds {
                 continue;
             };
             match feed {
-                Feed::Column { data, .. } => {
-                    if let Array::U32(d) = data {
-                        check_indices(|| format!("input '{name}'"), d.as_slice(), n)?;
-                    }
-                }
+                Feed::Column { data, .. } => data.check(|| format!("input '{name}'"), n)?,
                 Feed::Sampled { sampler, .. } => {
                     if sampler.item_count() as usize > n {
                         return Err(Error::Index(format!(
@@ -432,15 +442,20 @@ impl Feeds {
     /// Copies the samples `order` of all columns to `buffers`.
     pub(super) fn copy(&self, order: &[u32], buffers: &mut [InputBuffer]) {
         for (feed, buffer) in self.feeds.iter().zip(buffers.iter_mut()) {
-            let Feed::Column { data, row } = feed else {
-                continue;
-            };
-            match (data, buffer) {
-                (Array::F32(d), InputBuffer::F32(b)) => copy_rows(d.as_slice(), *row, order, b),
-                (Array::F64(d), InputBuffer::F64(b)) => copy_rows(d.as_slice(), *row, order, b),
-                (Array::U32(d), InputBuffer::U32(b)) => copy_rows(d.as_slice(), *row, order, b),
-                _ => {}
+            if let Feed::Column { data, row } = feed {
+                data.copy(*row, order, buffer);
             }
         }
+    }
+
+    /// The columns that others may write.
+    pub(super) fn mapped(&self) -> impl Iterator<Item = &Mapped> {
+        self.feeds.iter().filter_map(|feed| match feed {
+            Feed::Column {
+                data: Column::Mapped(data),
+                ..
+            } => Some(data),
+            _ => None,
+        })
     }
 }
