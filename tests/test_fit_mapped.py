@@ -1,5 +1,5 @@
-"""Columns of ``fit`` that are files mapped into memory: they are read in place, and give the bits that
-the same arrays in memory give.
+"""Columns of ``fit`` that are files mapped into memory: they are read in place, and give the bits
+that the same arrays in memory give.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use super::convert;
 use super::integers::integers;
-use super::mapped::{self, Reading, mapped};
+use super::mapped::{self, StoredAs, mapped};
 use super::ragged::ragged;
 use crate::array::{Array, DType, Type, vec_for};
 use crate::exec::{BatchColumn, Leaf, range_of};
@@ -95,14 +95,14 @@ fn mapped_column(
     kind: &str,
     data: &Bound<'_, PyAny>,
 ) -> PyResult<Option<(Mapped, SampleValue)>> {
-    let (reading, value): (Reading, _) = match kind {
+    let (stored_as, value): (StoredAs, _) = match kind {
         "int" => (mapped::indices, SampleValue::Int),
         "float" => (mapped::numbers, SampleValue::Float),
         "row" => (mapped::numbers, SampleValue::Row),
         "integers" => (mapped::integers, SampleValue::Row),
         _ => return Ok(None),
     };
-    Ok(mapped(name, data, reading)?.map(|found| (found, value)))
+    Ok(mapped(name, data, stored_as)?.map(|found| (found, value)))
 }
 
 /// A column of words or numbers, by its kind.

@@ -16,7 +16,7 @@ use crate::array::{DType, Type};
 use crate::train::{Mapped, Stored};
 
 /// What numbers of this kind and size are as a column, if they can be read in place.
-pub(super) type Reading = fn(u8, usize) -> Option<(DType, Stored)>;
+pub(super) type StoredAs = fn(u8, usize) -> Option<(DType, Stored)>;
 
 /// Indices.
 pub(super) fn indices(kind: u8, size: usize) -> Option<(DType, Stored)> {
@@ -56,7 +56,7 @@ pub(super) fn numbers(kind: u8, size: usize) -> Option<(DType, Stored)> {
 pub(super) fn mapped(
     what: &str,
     object: &Bound<'_, PyAny>,
-    reading: Reading,
+    stored_as: StoredAs,
 ) -> PyResult<Option<Mapped>> {
     let py = object.py();
     let Ok(array) = object.cast::<PyUntypedArray>() else {
@@ -72,7 +72,7 @@ pub(super) fn mapped(
         return Ok(None);
     };
     let dtype = array.dtype();
-    let found = reading(dtype.kind(), dtype.itemsize());
+    let found = stored_as(dtype.kind(), dtype.itemsize());
     let Some((element, stored)) = found else {
         return Ok(None);
     };

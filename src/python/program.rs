@@ -13,7 +13,7 @@ use super::collect::{Links, Root};
 use super::convert::{self, type_name};
 use super::element_type::ElementType;
 use super::holders::What;
-use super::mapped::{self, Reading, mapped};
+use super::mapped::{self, StoredAs, mapped};
 use super::primitive;
 use super::registry;
 use super::sparse::gradient;
@@ -146,11 +146,11 @@ pub(super) fn bind_mapped(
     let Some(Leaf::Input { ty, name, .. }) = program.inputs().nth(at) else {
         return Ok(None);
     };
-    let reading: Reading = match ty.dtype {
+    let stored_as: StoredAs = match ty.dtype {
         DType::U32 => mapped::indices,
         _ => mapped::numbers,
     };
-    let found = mapped(&format!("input '{name}'"), value, reading)?;
+    let found = mapped(&format!("input '{name}'"), value, stored_as)?;
     Ok(found.filter(|found| found.ty().dtype == ty.dtype))
 }
 

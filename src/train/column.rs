@@ -1,6 +1,6 @@
 //! A column of a run, in memory of its own or [mapped](super::mapped), as samples are copied from it.
 
-use super::data::InputBuffer;
+use super::input_buffer::InputBuffer;
 use super::mapped::{Mapped, Words};
 use crate::array::{Array, DType, Slice, Type};
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::rules::check_indices;
 
 /// The values of an input for all samples.
 #[derive(Debug)]
-pub(super) enum Column {
+pub(super) enum ColumnValues {
     Own(Array),
     Mapped(Mapped),
 }
@@ -25,19 +25,19 @@ fn copy_rows<T: Copy>(from: &[T], row: usize, order: &[u32], to: &mut [T]) {
     }
 }
 
-impl Column {
+impl ColumnValues {
     pub(super) fn ty(&self) -> Type {
         match self {
-            Column::Own(data) => data.ty(),
-            Column::Mapped(data) => data.ty().clone(),
+            ColumnValues::Own(data) => data.ty(),
+            ColumnValues::Mapped(data) => data.ty().clone(),
         }
     }
 
     /// Words of each number as it is staged.
     pub(super) fn width(&self) -> usize {
         let dtype = match self {
-            Column::Own(data) => data.dtype(),
-            Column::Mapped(data) => data.ty().dtype,
+            ColumnValues::Own(data) => data.dtype(),
+            ColumnValues::Mapped(data) => data.ty().dtype,
         };
         dtype.size() / size_of::<u32>()
     }
@@ -45,8 +45,8 @@ impl Column {
     /// Word number `at` of every number.
     pub(super) fn words(&self, at: usize) -> Words<'_> {
         match self {
-            Column::Own(data) => Words::of(as_words(data.view().data), self.width(), at),
-            Column::Mapped(data) => data.words(at),
+            ColumnValues::Own(data) => Words::of(as_words(data.view().data), self.width(), at),
+            ColumnValues::Mapped(data) => data.words(at),
         }
     }
 
@@ -56,9 +56,9 @@ impl Column {
     /// [`Error::Index`](crate::Error::Index).
     pub(super) fn check(&self, what: impl FnOnce() -> String, n: usize) -> Result<()> {
         match self {
-            Column::Own(Array::U32(data)) => check_indices(what, data.as_slice(), n),
-            Column::Own(_) => Ok(()),
-            Column::Mapped(data) => data.check(what, n),
+            ColumnValues::Own(Array::U32(data)) => check_indices(what, data.as_slice(), n),
+            ColumnValues::Own(_) => Ok(()),
+            ColumnValues::Mapped(data) => data.check(what, n),
         }
     }
 
@@ -71,14 +71,14 @@ impl Column {
     /// Copies the rows `order`, of `row` numbers each, to `buffer`.
     pub(super) fn copy(&self, row: usize, order: &[u32], buffer: &mut InputBuffer) {
         match (self, buffer) {
-            (Column::Mapped(data), buffer) => data.copy_rows(row, order, buffer.words_mut()),
-            (Column::Own(Array::F32(d)), InputBuffer::F32(b)) => {
+            (ColumnValues::Mapped(data), buffer) => data.copy_rows(row, order, buffer.words_mut()),
+            (ColumnValues::Own(Array::F32(d)), InputBuffer::F32(b)) => {
                 copy_rows(d.as_slice(), row, order, b);
             }
-            (Column::Own(Array::F64(d)), InputBuffer::F64(b)) => {
+            (ColumnValues::Own(Array::F64(d)), InputBuffer::F64(b)) => {
                 copy_rows(d.as_slice(), row, order, b);
             }
-            (Column::Own(Array::U32(d)), InputBuffer::U32(b)) => {
+            (ColumnValues::Own(Array::U32(d)), InputBuffer::U32(b)) => {
                 copy_rows(d.as_slice(), row, order, b);
             }
             _ => {}

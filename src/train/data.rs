@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use super::column::Column;
+use super::column::ColumnValues;
+use super::input_buffer::InputBuffer;
 use super::mapped::Mapped;
 use super::sampling::Sampler;
 use super::scored::ScoredSampler;
@@ -45,61 +46,12 @@ pub enum Source {
 
 impl Source {
     /// The column, if it is one.
-    fn column(&self) -> Option<Column> {
+    fn column(&self) -> Option<ColumnValues> {
         match self {
-            Source::Column(data) => Some(Column::Own(data.clone())),
-            Source::Mapped(data) => Some(Column::Mapped(data.clone())),
+            Source::Column(data) => Some(ColumnValues::Own(data.clone())),
+            Source::Mapped(data) => Some(ColumnValues::Mapped(data.clone())),
             _ => None,
         }
-    }
-}
-
-/// Values of an input for some samples.
-#[derive(Debug)]
-pub(super) enum InputBuffer {
-    F32(Vec<f32>),
-    F64(Vec<f64>),
-    U32(Vec<u32>),
-}
-
-impl InputBuffer {
-    fn new(ty: &Type) -> Result<Self> {
-        let n = ty.size();
-        Ok(match ty.dtype {
-            DType::F32 => InputBuffer::F32(filled(n, 0.0)?),
-            DType::F64 => InputBuffer::F64(filled(n, 0.0)?),
-            DType::U32 => InputBuffer::U32(filled(n, 0)?),
-        })
-    }
-
-    /// `n` elements from `at` on.
-    #[inline]
-    pub(super) fn slice(&self, at: usize, n: usize) -> Slice<'_> {
-        match self {
-            InputBuffer::F32(v) => Slice::F32(&v[at..at + n]),
-            InputBuffer::F64(v) => Slice::F64(&v[at..at + n]),
-            InputBuffer::U32(v) => Slice::U32(&v[at..at + n]),
-        }
-    }
-
-    pub(super) fn indices(&self) -> &[u32] {
-        match self {
-            InputBuffer::U32(v) => v,
-            _ => &[],
-        }
-    }
-
-    /// The elements as words.
-    pub(super) fn words_mut(&mut self) -> &mut [u32] {
-        let (start, count) = match self {
-            InputBuffer::F32(v) => (v.as_mut_ptr().cast(), v.len()),
-            InputBuffer::F64(v) => (v.as_mut_ptr().cast(), 2 * v.len()),
-            InputBuffer::U32(v) => (v.as_mut_ptr(), v.len()),
-        };
-        // SAFETY: the memory is that of the buffer's list, with two words an element of 8 bytes and one
-        // of 4, borrowed mutably as long. All element types are whole words without padding, aligned at
-        // least as words; any bits are a word, and any words are an element.
-        unsafe { std::slice::from_raw_parts_mut(start, count) }
     }
 }
 
@@ -107,7 +59,7 @@ impl InputBuffer {
 #[derive(Debug)]
 pub(super) enum Feed {
     /// From a column, `row` elements a sample.
-    Column { data: Column, row: usize },
+    Column { data: ColumnValues, row: usize },
     /// By a sampler, `row` items a sample, given the value of another feed.
     Sampled {
         sampler: Arc<Sampler>,
@@ -202,15 +154,15 @@ fn feed<'a>(
     sources: &[(u64, Source)],
     inputs: &(impl Iterator<Item = &'a Leaf> + Clone),
 ) -> Result<(Feed, Type)> {
-    let column = |data: Column| {
+    let column = |data: ColumnValues| {
         let found = data.ty();
         check_input(name, ty, &found)?;
         let row = size(&found.shape[1..]);
         Ok::<_, Error>((Feed::Column { data, row }, found))
     };
     Ok(match source {
-        Source::Column(data) => column(Column::Own(data.clone()))?,
-        Source::Mapped(data) => column(Column::Mapped(data.clone()))?,
+        Source::Column(data) => column(ColumnValues::Own(data.clone()))?,
+        Source::Mapped(data) => column(ColumnValues::Mapped(data.clone()))?,
         Source::Sampled { sampler, given } => {
             if ty.dtype.is_real() {
                 return Err(Error::Type(format!(
@@ -452,7 +404,7 @@ impl Feeds {
     pub(super) fn mapped(&self) -> impl Iterator<Item = &Mapped> {
         self.feeds.iter().filter_map(|feed| match feed {
             Feed::Column {
-                data: Column::Mapped(data),
+                data: ColumnValues::Mapped(data),
                 ..
             } => Some(data),
             _ => None,

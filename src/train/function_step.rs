@@ -10,8 +10,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::data::{Feeds, InputBuffer};
+use super::data::Feeds;
 use super::drawn::DrawnItems;
+use super::input_buffer::InputBuffer;
 use super::ragged::Ragged;
 use super::samples::Samples;
 use super::worker::{AnyScratch, BatchStep};

@@ -53,6 +53,7 @@ mod draws;
 mod fit;
 mod function_step;
 mod history;
+mod input_buffer;
 mod mapped;
 mod parallel;
 mod plan_step;

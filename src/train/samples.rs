@@ -18,9 +18,10 @@ use std::ops::Range;
 
 use rand::Rng;
 
-use super::data::{Feed, Feeds, InputBuffer};
+use super::data::{Feed, Feeds};
+use super::input_buffer::InputBuffer;
 use super::mapped::{Mapped, Words};
-use super::shuffle::{BUCKETS, Order};
+use super::shuffle::{BUCKETS, RandomOrder};
 use crate::array::filled;
 use crate::error::Result;
 use crate::reserve::grow;
@@ -54,7 +55,7 @@ macro_rules! with_records {
 /// The samples of an epoch, a window of them at a time.
 pub(super) struct Samples {
     records: Records,
-    order: Order,
+    order: RandomOrder,
     /// The first bucket that no window had yet.
     next: usize,
     /// The place in the epoch of the first sample of the window.
@@ -94,7 +95,7 @@ impl Samples {
                 Some(4) => Records::Four(filled(room, [0; 4])?),
                 _ => Records::Numbers(filled(room, 0)?),
             },
-            order: Order::default(),
+            order: RandomOrder::default(),
             next: 0,
             start: 0,
             ready: 0,
@@ -116,7 +117,7 @@ impl Samples {
     /// Begins an epoch over all samples in random order; each order is as likely as any other.
     pub(super) fn begin<R: Rng>(&mut self, feeds: &Feeds, rng: &mut R) {
         let bytes = with_records!(&self.records, r => size_of_val(&r[0]), _n => size_of::<u32>());
-        self.order = Order::new(feeds.count, bytes, rng);
+        self.order = RandomOrder::new(feeds.count, bytes, rng);
         (self.next, self.start, self.ready, self.held) = (0, 0, 0, 0);
     }
 

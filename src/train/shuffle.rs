@@ -42,13 +42,13 @@ const AHEAD: usize = 32;
 /// An order of so many elements, determined by the state of a generator, each as likely as any
 /// other. It is one bucket after the other; a short one is one bucket.
 #[derive(Default)]
-pub struct Order {
-    parts: Vec<Part>,
+pub struct RandomOrder {
+    parts: Vec<Stretch>,
     /// The size of each bucket, and the seed of its order.
     buckets: Vec<(usize, u64)>,
 }
 
-impl Order {
+impl RandomOrder {
     /// An order of elements of `bytes` bytes each.
     ///
     /// # Panics
@@ -60,28 +60,28 @@ impl Order {
         };
         let seed = rng.next_u64();
         match length * bytes <= SHORT {
-            true => Order {
+            true => RandomOrder {
                 parts: Vec::new(),
                 buckets: vec![(length, seed)],
             },
-            false => Order::scattered(count, seed),
+            false => RandomOrder::scattered(count, seed),
         }
     }
 
     /// The order for many elements; it is correct for few, too.
     fn scattered(length: u32, seed: u64) -> Self {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut parts: Vec<Part> = (0..PARTS as u64)
-            .map(|i| Part {
+        let mut parts: Vec<Stretch> = (0..PARTS as u64)
+            .map(|i| Stretch {
                 numbers: part_start(length, i)..part_start(length, i + 1),
                 rng: Xoshiro256PlusPlus::seed_from_u64(rng.next_u64()),
                 sizes: [0; BUCKETS],
             })
             .collect();
-        split::all(parts.iter_mut(), Part::count);
+        split::all(parts.iter_mut(), Stretch::count);
         let size = |bucket: usize| parts.iter().map(|part| part.sizes[bucket]).sum();
         let buckets = (0..BUCKETS).map(|bucket| (size(bucket), rng.next_u64()));
-        Order {
+        RandomOrder {
             buckets: buckets.collect(),
             parts,
         }
@@ -159,7 +159,7 @@ fn part_start(length: u32, i: u64) -> u32 {
 
 /// A range of elements to be scattered, the generator that chooses their buckets, and how many
 /// go to each bucket.
-struct Part {
+struct Stretch {
     numbers: Range<u32>,
     rng: Xoshiro256PlusPlus,
     sizes: [usize; BUCKETS],
@@ -167,12 +167,12 @@ struct Part {
 
 /// Where the elements of a part go in some buckets, from the first on.
 struct Piece<'a, T> {
-    part: &'a Part,
+    part: &'a Stretch,
     first: usize,
     places: Vec<IterMut<'a, T>>,
 }
 
-impl Part {
+impl Stretch {
     fn count(&mut self) {
         let sizes = &mut self.sizes;
         for_each_bucket(self.numbers.clone(), self.rng.clone(), |_, bucket| {
@@ -287,12 +287,12 @@ mod tests {
 
     /// All numbers below `length`, in an order, and in that for many elements.
     fn shuffled(order: &mut [u32], rng: &mut Xoshiro256PlusPlus) {
-        let found = Order::new(order.len(), size_of::<u32>(), rng);
+        let found = RandomOrder::new(order.len(), size_of::<u32>(), rng);
         found.fill(0..found.sizes().len(), order, |i| i);
     }
 
     fn scattered(order: &mut [u32], rng: &mut Xoshiro256PlusPlus) {
-        let found = Order::scattered(order.len() as u32, rng.next_u64());
+        let found = RandomOrder::scattered(order.len() as u32, rng.next_u64());
         found.fill(0..BUCKETS, order, |i| i);
     }
 
@@ -318,7 +318,7 @@ mod tests {
         fn buckets_are_the_same_whichever_are_filled_with_them(
             length in 0u32..3000, seed in any::<u64>(), cuts in prop::array::uniform3(0..=BUCKETS),
         ) {
-            let found = Order::scattered(length, seed);
+            let found = RandomOrder::scattered(length, seed);
             let mut whole = vec![0; length as usize];
             found.fill(0..BUCKETS, &mut whole, |i| i);
             let mut ends = [cuts[0], cuts[1], cuts[2], BUCKETS];

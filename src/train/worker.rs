@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::data::{Feeds, InputBuffer};
+use super::data::Feeds;
+use super::input_buffer::InputBuffer;
 use super::samples::Samples;
 use super::stream::stream;
 use crate::array::DType;
