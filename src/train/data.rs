@@ -11,7 +11,7 @@ use super::input_buffer::InputBuffer;
 use super::mapped::Mapped;
 use super::sampling::Sampler;
 use super::scored::ScoredSampler;
-use crate::array::{Array, DType, Shape, Slice, Type, filled, size};
+use crate::array::{Array, DType, Shape, Type, size};
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, check_input};
 
