@@ -352,7 +352,7 @@ mod tests {
         assert_ne!(first, all[COUNT as usize..]);
         first.sort_unstable();
         assert!(first.iter().copied().eq(0..COUNT));
-        for (window, unit, least) in [(40_000, 64, 6), (1, 1, 400), (1000, 7, 200), (1, 5000, 30)] {
+        for (window, unit, least) in [(40_000, 64, 6), (1, 1, 300), (1000, 7, 200), (1, 5000, 30)] {
             let (found, windows) = trained(COUNT, window, unit);
             assert!(found == all, "{window} {unit}");
             assert!(windows >= least, "{windows} of {window} {unit}");
