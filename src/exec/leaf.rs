@@ -66,21 +66,21 @@ impl Leaf {
 ///
 /// # Errors
 /// [`Error::Type`] or [`Error::Shape`] naming the input.
-pub(crate) fn check_input(name: &str, ty: &Type, value: &Array) -> Result<()> {
-    if value.dtype() != ty.dtype {
+pub(crate) fn check_input(name: &str, ty: &Type, found: &Type) -> Result<()> {
+    if found.dtype != ty.dtype {
         return Err(Error::Type(format!(
             "input '{name}': expected {}, got {} of shape {}",
             ty.dtype,
-            value.dtype(),
-            show_shape(value.shape())
+            found.dtype,
+            show_shape(&found.shape)
         )));
     }
-    if value.shape().len() != ty.ndim() {
+    if found.ndim() != ty.ndim() {
         return Err(Error::Shape(format!(
             "input '{name}': expected {} axes as in shape {}, got shape {}",
             ty.ndim(),
             show_shape(&ty.shape),
-            show_shape(value.shape())
+            show_shape(&found.shape)
         )));
     }
     Ok(())

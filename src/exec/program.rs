@@ -139,7 +139,7 @@ impl Program {
             if let Leaf::Input { id, ty, name } = leaf
                 && let Some((_, value)) = held.iter().find(|(other, _)| other == id)
             {
-                check_input(name, ty, value)?;
+                check_input(name, ty, &value.ty())?;
                 *leaf = Leaf::Independent(*id, value.clone());
             }
         }
@@ -340,7 +340,7 @@ impl Program {
         }
         for (leaf, value) in self.inputs().zip(inputs) {
             if let Leaf::Input { ty, name, .. } = leaf {
-                check_input(name, ty, value)?;
+                check_input(name, ty, &value.ty())?;
             }
         }
         let shapes: Vec<Shape> = inputs.iter().map(|a| a.shape().into()).collect();

@@ -15,7 +15,7 @@ use super::convert::type_name;
 use super::fit_function::{FittedFunction, TrainedLoss};
 use super::long_call::{Caller, abandonable_long_call, wait_for_abandoned};
 use super::optim::PyOptimizer;
-use super::program::{BY_INPUT, PyProgram, bind, input_id, place};
+use super::program::{BY_INPUT, PyProgram, bind, bind_mapped, input_id, place};
 use super::sampling::PySampler;
 use super::variable::PyVariable;
 use crate::array::Array;
@@ -159,17 +159,27 @@ fn size(name: &str, n: &Integer, least: i128) -> PyResult<usize> {
 /// Where the values of each input come from, by the input's identity.
 type InputSources = Vec<(u64, Source)>;
 
-/// Where each input's values come from.
+/// Where each input's values come from. Those of `tables` are read at once.
 fn sources(
     program: &Program,
+    tables: &[(u64, Array)],
     columns: Given<Bound<'_, PyDict>>,
     sample: Option<Given<Bound<'_, PyDict>>>,
 ) -> PyResult<InputSources> {
     let mut sources = Vec::new();
     for (key, value) in columns.named("columns", BY_INPUT)? {
         let at = place(program, "columns", &key)?;
-        let column = bind(program, at, &value)?;
-        sources.push((input_id("columns", &key)?, Source::Column(column)));
+        let id = input_id("columns", &key)?;
+        let is_table = tables.iter().any(|(table, _)| *table == id);
+        let mapped = match is_table {
+            true => None,
+            false => bind_mapped(program, at, &value)?,
+        };
+        let source = match mapped {
+            Some(mapped) => Source::Mapped(mapped),
+            None => Source::Column(bind(program, at, &value)?),
+        };
+        sources.push((id, source));
     }
     let sample = sample.map(|given| given.named("sample", BY_INPUT));
     for (key, value) in sample.transpose()?.into_iter().flatten() {
@@ -246,7 +256,7 @@ fn trained_loss<'py>(
             "parameters: they are for a loss that is a function; a graph has its own",
         ));
     }
-    let mut sources = sources(&program, columns, sample)?;
+    let mut sources = sources(&program, &tables, columns, sample)?;
     let program = with_tables(program, &mut tables, &mut sources)?;
     Ok((TrainedLoss::Program(program), sources, None))
 }
@@ -276,6 +286,12 @@ fn trained_loss<'py>(
 /// parameters and the optimizer as they were after epoch k - 1 (``load_checkpoint``), the same
 /// arguments and ``first_epoch=k`` give the bits of the run that was not interrupted, wherever equal
 /// seeds do.
+///
+/// Columns are copied when ``fit`` begins, but for those that are a ``numpy.memmap``, as of
+/// ``np.load(path, mmap_mode="r")``: these are read from the file as they are needed, and may be
+/// larger than memory (docs/training.md). They hold the input's type, float32 or float64 (any of both
+/// for a function), or uint32, int32 or int64 for indices, in C order; other arrays are copied. An
+/// index that was changed in the file during the run ends it with IndexError.
 ///
 /// While it runs with ``threads=1``, other threads that read its parameters wait until the epoch
 /// ends. Operators of your own that the loss calls cannot read them then (RuntimeError), and can

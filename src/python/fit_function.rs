@@ -11,16 +11,16 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::argument::Given;
-use super::convert::{self, type_name};
-use super::integers::{integers, to_int64};
-use super::ragged::ragged;
+use super::convert::type_name;
+use super::fit_columns::{batch_column, column};
+use super::integers::to_int64;
 use super::sampling::{PySampler, SampledLength, SampledUser};
 use super::scored::{PyRank, PyScoredSampler};
 use super::source::{PyIrFunction, datum};
 use super::variable::PyVariable;
-use crate::array::{Array, DType, Type, vec_for};
+use crate::array::{Array, DType, Type};
 use crate::error::Result;
-use crate::exec::{BatchColumn, Leaf, LossArgument, Program, SampleLoss, batched, range_of};
+use crate::exec::{Leaf, LossArgument, Program, SampleLoss, batched};
 use crate::ir::{Datum, Function, ValueId};
 use crate::table::Table;
 use crate::train::{DrawnItems, DrawnLength, FunctionLoss, SampleValue, Source};
@@ -65,75 +65,6 @@ pub(super) enum TrainedLoss {
     Function(Arc<FunctionLoss>),
 }
 
-/// A column as a batch has it, if it can be one, and what fills it.
-fn batch_column(
-    leaf: &Leaf,
-    source: &Source,
-    value: &SampleValue,
-) -> Option<(BatchColumn, Source)> {
-    if let (SampleValue::Drawn(items), Leaf::Input { id, name, .. }) = (value, leaf) {
-        let (source, shape) = items.column()?;
-        let Source::Sampled { sampler, .. } = &source else {
-            return None;
-        };
-        let range = Some((0, i64::from(sampler.item_count()) - 1));
-        let shape: Vec<usize> = std::iter::once(1).chain(shape).collect();
-        let leaf = Leaf::Input {
-            id: *id,
-            ty: Type::new(DType::U32, &shape),
-            name: name.clone(),
-        };
-        return Some((BatchColumn { leaf, range }, source));
-    }
-    if let (SampleValue::WideInt, Source::Column(words), Leaf::Input { id, name, .. }) =
-        (value, source, leaf)
-    {
-        let (numbers, range) = as_doubles(words)?;
-        let leaf = Leaf::Input {
-            id: *id,
-            ty: Type::new(DType::F64, &[1]),
-            name: name.clone(),
-        };
-        let range = Some(range);
-        return Some((BatchColumn { leaf, range }, Source::Column(numbers.into())));
-    }
-    let range = match (value, source) {
-        (SampleValue::Int | SampleValue::Bool, Source::Column(data)) => Some(range_of(data)?),
-        (SampleValue::Int, Source::Sampled { sampler, .. }) => {
-            Some((0, i64::from(sampler.item_count()) - 1))
-        }
-        (SampleValue::Int, Source::Scored { sampler, .. }) => {
-            Some((0, i64::from(sampler.base().item_count()) - 1))
-        }
-        (SampleValue::Float, Source::Rank(_)) => None,
-        (SampleValue::Float | SampleValue::Row, Source::Column(data)) if data.dtype().is_real() => {
-            None
-        }
-        _ => return None,
-    };
-    let leaf = leaf.clone();
-    Some((BatchColumn { leaf, range }, source.clone()))
-}
-
-/// Integers of two words each as float64, and the least and the largest; `None` if one has more than 53
-/// bits, or there is none.
-fn as_doubles(words: &Array) -> Option<(Vec<f64>, (i64, i64))> {
-    let view = words.view();
-    let pairs = view.indices().chunks_exact(2);
-    let whole = |pair: &[u32]| (u64::from(pair[0]) | u64::from(pair[1]) << 32).cast_signed();
-    let (mut low, mut high) = (i64::MAX, i64::MIN);
-    for integer in pairs.clone().map(whole) {
-        (low, high) = (low.min(integer), high.max(integer));
-    }
-    let most = 1i64 << f64::MANTISSA_DIGITS;
-    if low > high || low < -most || high > most {
-        return None;
-    }
-    let mut numbers = vec_for(&[pairs.len()]).ok()?;
-    numbers.extend(pairs.map(|pair| whole(pair) as f64));
-    Some((numbers, (low, high)))
-}
-
 /// A loss that is a function, read and compiled.
 pub(super) struct FittedFunction {
     pub(super) trained: TrainedLoss,
@@ -143,32 +74,6 @@ pub(super) struct FittedFunction {
     /// The names of its parts of a sample, and of its parameters.
     feeds: Vec<String>,
     parameters: Vec<(String, Arc<Table>)>,
-}
-
-/// A column of words or numbers, by its kind.
-fn column(name: &str, kind: &str, data: &Bound<'_, PyAny>) -> PyResult<(Array, SampleValue)> {
-    let indices = |data| Ok::<_, PyErr>(convert::indices(name, data, &|| None)?.into());
-    Ok(match kind {
-        "int" => (indices(data)?, SampleValue::Int),
-        "wide" => (indices(data)?, SampleValue::WideInt),
-        "bool" => (indices(data)?, SampleValue::Bool),
-        "float" => (convert::array(name, data)?.0, SampleValue::Float),
-        "integers" => (integers(name, data)?.into(), SampleValue::Row),
-        "entry" => {
-            let ragged = Arc::new(ragged(name, data)?);
-            let Ok(count) = u32::try_from(ragged.len()) else {
-                return Err(PyValueError::new_err(format!(
-                    "columns: '{name}': at most {} samples, got {}",
-                    u32::MAX,
-                    ragged.len()
-                )));
-            };
-            let mut numbers: Vec<u32> = vec_for(&[ragged.len()])?;
-            numbers.extend(0..count);
-            (numbers.into(), SampleValue::Entry(ragged))
-        }
-        _ => (convert::array(name, data)?.0, SampleValue::Row),
-    })
 }
 
 /// The number of a column that a sampler asks for as `what`.
@@ -278,13 +183,13 @@ fn columns_of(
     for (name, values) in entries("columns", Some(given))? {
         let found = training.call_method1(intern!(training.py(), "column"), (&name, values))?;
         let (kind, data): (String, Bound<'_, PyAny>) = found.extract()?;
-        let (data_of, value) = column(&name, &kind, &data)?;
+        let (source, ty, value) = column(&name, &kind, &data)?;
         described.set_item(&name, found)?;
         parts.push(SamplePart {
-            ty: data_of.ty(),
-            source: Source::Column(data_of),
-            value,
             name,
+            source,
+            ty,
+            value,
         });
     }
     Ok(parts)

@@ -13,6 +13,7 @@ use super::collect::{Links, Root};
 use super::convert::{self, type_name};
 use super::element_type::ElementType;
 use super::holders::What;
+use super::mapped::{self, StoredAs, mapped};
 use super::primitive;
 use super::registry;
 use super::sparse::gradient;
@@ -25,6 +26,7 @@ use crate::ir::Expression;
 use crate::reserve;
 use crate::rules::Gather;
 use crate::table::lock::Membership;
+use crate::train::Mapped;
 
 /// A frozen loss, and its gradient, compiled; made by ``freeze``. Works in every thread and
 /// releases the interpreter while it runs. Ctrl-C ends a run. ``str(program)`` shows it.
@@ -133,6 +135,23 @@ pub(super) fn bind(program: &Program, at: usize, value: &Bound<'_, PyAny>) -> Py
     } else {
         convert::array_of(&what, value, ty.dtype)
     }
+}
+
+/// As [`bind`], of a mapped array that can be read in place.
+pub(super) fn bind_mapped(
+    program: &Program,
+    at: usize,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<Option<Mapped>> {
+    let Some(Leaf::Input { ty, name, .. }) = program.inputs().nth(at) else {
+        return Ok(None);
+    };
+    let stored_as: StoredAs = match ty.dtype {
+        DType::U32 => mapped::indices,
+        _ => mapped::numbers,
+    };
+    let found = mapped(&format!("input '{name}'"), value, stored_as)?;
+    Ok(found.filter(|found| found.ty().dtype == ty.dtype))
 }
 
 impl PyProgram {

@@ -6,18 +6,22 @@
 
 use std::sync::Arc;
 
+use super::column::ColumnValues;
+use super::input_buffer::InputBuffer;
+use super::mapped::Mapped;
 use super::sampling::Sampler;
 use super::scored::ScoredSampler;
-use crate::array::{Array, DType, Shape, Slice, Type, filled, size};
+use crate::array::{Array, DType, Shape, Type, size};
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, check_input};
-use crate::rules::check_indices;
 
 /// Where the values of an input come from.
 #[derive(Debug, Clone)]
 pub enum Source {
     /// One row (along the first axis) a sample.
     Column(Array),
+    /// As [`Column`](Self::Column), of memory that others may write, such as a mapped file.
+    Mapped(Mapped),
     /// Drawn for every sample.
     Sampled {
         /// What draws.
@@ -40,38 +44,13 @@ pub enum Source {
     Seeds,
 }
 
-/// Values of an input for some samples.
-#[derive(Debug)]
-pub(super) enum InputBuffer {
-    F32(Vec<f32>),
-    F64(Vec<f64>),
-    U32(Vec<u32>),
-}
-
-impl InputBuffer {
-    fn new(ty: &Type) -> Result<Self> {
-        let n = ty.size();
-        Ok(match ty.dtype {
-            DType::F32 => InputBuffer::F32(filled(n, 0.0)?),
-            DType::F64 => InputBuffer::F64(filled(n, 0.0)?),
-            DType::U32 => InputBuffer::U32(filled(n, 0)?),
-        })
-    }
-
-    /// `n` elements from `at` on.
-    #[inline]
-    pub(super) fn slice(&self, at: usize, n: usize) -> Slice<'_> {
+impl Source {
+    /// The column, if it is one.
+    fn column(&self) -> Option<ColumnValues> {
         match self {
-            InputBuffer::F32(v) => Slice::F32(&v[at..at + n]),
-            InputBuffer::F64(v) => Slice::F64(&v[at..at + n]),
-            InputBuffer::U32(v) => Slice::U32(&v[at..at + n]),
-        }
-    }
-
-    pub(super) fn indices(&self) -> &[u32] {
-        match self {
-            InputBuffer::U32(v) => v,
-            _ => &[],
+            Source::Column(data) => Some(ColumnValues::Own(data.clone())),
+            Source::Mapped(data) => Some(ColumnValues::Mapped(data.clone())),
+            _ => None,
         }
     }
 }
@@ -80,7 +59,7 @@ impl InputBuffer {
 #[derive(Debug)]
 pub(super) enum Feed {
     /// From a column, `row` elements a sample.
-    Column { data: Array, row: usize },
+    Column { data: ColumnValues, row: usize },
     /// By a sampler, `row` items a sample, given the value of another feed.
     Sampled {
         sampler: Arc<Sampler>,
@@ -108,18 +87,6 @@ pub(super) struct Feeds {
     pub count: usize,
     /// The type of each input but for the batch axis.
     types: Vec<Type>,
-}
-
-fn copy_rows<T: Copy>(from: &[T], row: usize, order: &[u32], to: &mut [T]) {
-    if row == 1 {
-        for (to, &k) in to.iter_mut().zip(order) {
-            *to = from[k as usize];
-        }
-    } else {
-        for (to, &k) in to.chunks_exact_mut(row.max(1)).zip(order) {
-            to.copy_from_slice(&from[k as usize * row..(k as usize + 1) * row]);
-        }
-    }
 }
 
 /// The number of the input with an id.
@@ -150,7 +117,7 @@ fn check_bindings<'a>(
         if let Source::Sampled { given: Some(g), .. } = source
             && !sources
                 .iter()
-                .any(|(id, s)| id == g && matches!(s, Source::Column(_)))
+                .any(|(id, s)| id == g && s.column().is_some())
         {
             return Err(Error::Value(
                 "given: a sampler may depend on an input that has a column only".into(),
@@ -187,15 +154,15 @@ fn feed<'a>(
     sources: &[(u64, Source)],
     inputs: &(impl Iterator<Item = &'a Leaf> + Clone),
 ) -> Result<(Feed, Type)> {
+    let column = |data: ColumnValues| {
+        let found = data.ty();
+        check_input(name, ty, &found)?;
+        let row = size(&found.shape[1..]);
+        Ok::<_, Error>((Feed::Column { data, row }, found))
+    };
     Ok(match source {
-        Source::Column(data) => {
-            check_input(name, ty, data)?;
-            let feed = Feed::Column {
-                data: data.clone(),
-                row: size(&data.shape()[1..]),
-            };
-            (feed, data.ty())
-        }
+        Source::Column(data) => column(ColumnValues::Own(data.clone()))?,
+        Source::Mapped(data) => column(ColumnValues::Mapped(data.clone()))?,
         Source::Sampled { sampler, given } => {
             if ty.dtype.is_real() {
                 return Err(Error::Type(format!(
@@ -221,12 +188,11 @@ fn feed<'a>(
             }
             let column = |what: &str, wanted: u64, n: usize| {
                 let found = sources.iter().find(|(id, _)| *id == wanted);
+                let found = found.and_then(|(_, source)| source.column());
                 match (place(inputs, wanted), found) {
-                    (Some(at), Some((_, Source::Column(Array::U32(data)))))
-                        if size(&data.shape()[1..]) == 1 =>
-                    {
+                    (Some(at), Some(data)) if data.is_of_indices() => {
                         let label = || format!("{what} of the sampler of input '{name}'");
-                        check_indices(label, data.as_slice(), n)?;
+                        data.check(label, n)?;
                         Ok(at)
                     }
                     _ => Err(Error::Value(format!(
@@ -300,7 +266,7 @@ impl Feeds {
             }
             let (feed, ty) = feed(name, ty, source, sources, &inputs)?;
             if let Feed::Column { data, .. } = &feed {
-                let n = data.shape()[0];
+                let n = data.ty().shape[0];
                 match &count {
                     Some((m, first)) if *m != n => {
                         return Err(Error::Shape(format!(
@@ -393,11 +359,7 @@ impl Feeds {
                 continue;
             };
             match feed {
-                Feed::Column { data, .. } => {
-                    if let Array::U32(d) = data {
-                        check_indices(|| format!("input '{name}'"), d.as_slice(), n)?;
-                    }
-                }
+                Feed::Column { data, .. } => data.check(|| format!("input '{name}'"), n)?,
                 Feed::Sampled { sampler, .. } => {
                     if sampler.item_count() as usize > n {
                         return Err(Error::Index(format!(
@@ -432,15 +394,20 @@ impl Feeds {
     /// Copies the samples `order` of all columns to `buffers`.
     pub(super) fn copy(&self, order: &[u32], buffers: &mut [InputBuffer]) {
         for (feed, buffer) in self.feeds.iter().zip(buffers.iter_mut()) {
-            let Feed::Column { data, row } = feed else {
-                continue;
-            };
-            match (data, buffer) {
-                (Array::F32(d), InputBuffer::F32(b)) => copy_rows(d.as_slice(), *row, order, b),
-                (Array::F64(d), InputBuffer::F64(b)) => copy_rows(d.as_slice(), *row, order, b),
-                (Array::U32(d), InputBuffer::U32(b)) => copy_rows(d.as_slice(), *row, order, b),
-                _ => {}
+            if let Feed::Column { data, row } = feed {
+                data.copy(*row, order, buffer);
             }
         }
+    }
+
+    /// The columns that others may write.
+    pub(super) fn mapped(&self) -> impl Iterator<Item = &Mapped> {
+        self.feeds.iter().filter_map(|feed| match feed {
+            Feed::Column {
+                data: ColumnValues::Mapped(data),
+                ..
+            } => Some(data),
+            _ => None,
+        })
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::data::{Feed, Feeds, InputBuffer};
+use super::data::{Feed, Feeds};
+use super::input_buffer::InputBuffer;
 use super::scored::{ScoredDraws, ScoredSampler, ScoredSamples};
 use crate::array::filled;
 use crate::error::Result;

@@ -5,7 +5,7 @@
 //! calls the observer. [`worker`](super::worker) does what is done for each batch;
 //! [`table`](crate::table) decides which threads may use a parameter at the same time.
 //!
-//! Limits: data are columns in memory, and an observer is called once an epoch.
+//! Limits: data are columns in memory or mapped there, and an observer is called once an epoch.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::history::{Flow, History};
 use super::plan_step::{BatchPlans, PlanStep};
 use super::samples::Samples;
 use super::stream::{MOST_WORKERS, SHUFFLER, stream};
-use super::worker::{BatchStep, RunContext, Worker};
+use super::worker::{BatchStep, RunContext, Worker, staged_samples};
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, Program, Wrt};
 use crate::interrupt;
@@ -117,7 +117,7 @@ pub fn fit_function(
     let run = || {
         let job = Job::new(loss.tables(), loss.leaves(), fit)?;
         let states = job.states(optimizer)?;
-        let new = || FunctionStep::new(loss, &job.feeds, optimizer, &states, fit.seed);
+        let new = || FunctionStep::new(loss, &job.feeds, optimizer, &states);
         job.run(fit, optimizer, stop, observer, new)
     };
     interrupt::with_stop_flag(stop, run)
@@ -223,7 +223,7 @@ impl<'a> Job<'a> {
             .num_threads(workers)
             .build()
             .map_err(interrupt::no_thread(workers))?;
-        let mut samples = Samples::new(feeds)?;
+        let mut samples = Samples::new(feeds, staged_samples(feeds, batch))?;
         let mut history = History {
             samples: feeds.count,
             ..History::default()
@@ -231,21 +231,23 @@ impl<'a> Job<'a> {
         for epoch in fit.epochs.clone() {
             let start = Instant::now();
             let lr = optimizer.settings().lr;
-            crew.iter_mut().for_each(|worker| worker.set_lr(lr));
+            crew.iter_mut().for_each(|worker| worker.begin(epoch, lr));
             // In the pool, so that it uses as many threads as were asked for; the result does
             // not depend on their number.
-            pool.install(|| samples.shuffle(feeds, &mut stream(fit.seed, SHUFFLER, epoch)));
-            shared.computed.store(0, Ordering::Release);
-            shared.applied.store(0, Ordering::Release);
-            {
-                let _running = training.run(workers == 1)?;
-                run_epoch(&mut crew, &pool, epoch, &samples)?;
-            }
-            for table in self.tables {
-                table.touch();
-            }
-            if stop.load(Ordering::Relaxed) {
-                return Err(Error::Interrupted);
+            pool.install(|| samples.begin(feeds, &mut stream(fit.seed, SHUFFLER, epoch)));
+            while pool.install(|| samples.advance(feeds))? {
+                shared.computed.store(0, Ordering::Release);
+                shared.applied.store(0, Ordering::Release);
+                {
+                    let _running = training.run(workers == 1)?;
+                    run_window(&mut crew, &pool, &samples)?;
+                }
+                for table in self.tables {
+                    table.touch();
+                }
+                if stop.load(Ordering::Relaxed) {
+                    return Err(Error::Interrupted);
+                }
             }
             history.loss.push(crew.iter().map(|w| w.loss).sum());
             history.seconds.push(start.elapsed().as_secs_f64());
@@ -275,13 +277,12 @@ fn access(workers: usize) -> Access {
     }
 }
 
-/// Runs one epoch on all workers. If several fail, the error is that of the worker with the lowest
+/// Runs the window of an epoch that is there on all workers. If several fail, the error is that of the worker with the lowest
 /// number. A single worker runs in the pool, too: operators that run in a pool do not split their
 /// work among threads.
-fn run_epoch<S: BatchStep + Send>(
+fn run_window<S: BatchStep + Send>(
     crew: &mut [Worker<'_, S>],
     pool: &rayon::ThreadPool,
-    epoch: usize,
     samples: &Samples,
 ) -> Result<()> {
     let mut results: Vec<Result<()>> = crew.iter().map(|_| Ok(())).collect();
@@ -291,9 +292,8 @@ fn run_epoch<S: BatchStep + Send>(
     pool.scope(|scope| {
         for (worker, result) in crew.iter_mut().zip(&mut results) {
             scope.spawn(move |_| {
-                *result = membership.join(|| {
-                    interrupt::with_stop_flag(worker.stop(), || worker.epoch(epoch, samples))
-                });
+                *result = membership
+                    .join(|| interrupt::with_stop_flag(worker.stop(), || worker.window(samples)));
             });
         }
     });

@@ -10,11 +10,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::data::{Feeds, InputBuffer};
+use super::data::Feeds;
 use super::drawn::DrawnItems;
+use super::input_buffer::InputBuffer;
 use super::ragged::Ragged;
 use super::samples::Samples;
-use super::stream::{SHUFFLER, stream};
 use super::worker::{AnyScratch, BatchStep};
 use crate::array::{Array, Dense, Number, Shape, Slice, Typed, with_real};
 use crate::error::{Error, Result};
@@ -115,7 +115,6 @@ struct TrainedTable<'a> {
 /// Batches by a function. See the [module documentation](self).
 pub(super) struct FunctionStep<'a> {
     loss: &'a FunctionLoss,
-    seed: u64,
     /// The arguments of a run, and those that differ from run to run.
     args: Vec<Datum>,
     open: Vec<(usize, LossArgument)>,
@@ -225,7 +224,6 @@ impl<'a> FunctionStep<'a> {
         feeds: &Feeds,
         optimizer: &Optimizer,
         states: &'a [Arc<State>],
-        seed: u64,
     ) -> Result<Self> {
         let tables = loss.tables();
         let parts = tables.iter().zip(states).zip(loss.loss.gradients());
@@ -250,7 +248,6 @@ impl<'a> FunctionStep<'a> {
         let dtypes = tables.iter().map(|table| table.ty().dtype);
         Ok(FunctionStep {
             loss,
-            seed,
             args,
             open,
             shapes: feeds.sample_shapes().collect(),
@@ -360,9 +357,8 @@ impl BatchStep for FunctionStep<'_> {
         let Some((at, exit, values)) = self.left.take() else {
             return;
         };
-        let mut rng = stream(self.seed, SHUFFLER, epoch);
         // Without the memory for it the number is not known.
-        let number = samples.number_at(start + at, &mut rng);
+        let number = samples.number_at(start + at);
         let departure = Departure {
             exit,
             epoch,

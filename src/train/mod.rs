@@ -46,12 +46,15 @@
 //! # Ok::<(), wyrmling::Error>(())
 //! ```
 
+mod column;
 mod data;
 mod drawn;
 mod draws;
 mod fit;
 mod function_step;
 mod history;
+mod input_buffer;
+mod mapped;
 mod parallel;
 mod plan_step;
 mod positives;
@@ -68,6 +71,7 @@ pub use drawn::{DrawnItems, DrawnLength};
 pub use fit::{Fit, Observer, fit, fit_function};
 pub use function_step::{Departure, FunctionLoss, SampleValue};
 pub use history::{Flow, History};
+pub use mapped::{Mapped, Stored};
 pub use parallel::{Member, parallel};
 pub use ragged::Ragged;
 pub use sampling::Sampler;

@@ -6,7 +6,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::data::{Feeds, InputBuffer};
+use super::data::Feeds;
+use super::input_buffer::InputBuffer;
 use super::worker::{AnyScratch, BatchStep};
 use crate::array::{Number, Real, with_real};
 use crate::error::Result;

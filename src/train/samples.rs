@@ -5,20 +5,33 @@
 //! the records themselves are shuffled, to be read in sequence. Larger samples stay in their columns,
 //! and their numbers are shuffled.
 //!
-//! Limits: a record has up to four words of 32 bits; records take that much memory beside
-//! the columns.
+//! Columns that are [mapped](super::mapped) may be larger than memory. Then a window of the epoch is
+//! there at a time: some buckets of the [order](super::shuffle), for which all columns are read in
+//! sequence, once a window. The order is that of all at once.
+//!
+//! Limits: a record has up to four words of 32 bits; records take that much memory beside the columns.
+//! A window has a quarter of the samples, or 256 MiB of records if that is less. Of larger samples the
+//! numbers alone are in it, and each is read where it is in the column, which waits for the disk if that
+//! is not in memory.
 
 use std::ops::Range;
 
 use rand::Rng;
 
-use super::data::{Feed, Feeds, InputBuffer};
-use super::shuffle::shuffle;
-use crate::array::{Slice, filled};
+use super::data::{Feed, Feeds};
+use super::input_buffer::InputBuffer;
+use super::mapped::{Mapped, Words};
+use super::shuffle::{BUCKETS, RandomOrder};
+use crate::array::filled;
 use crate::error::Result;
+use crate::reserve::grow;
 
-/// All samples, in some order.
-pub(super) enum Samples {
+/// Bytes of a window, at least and at most.
+const LEAST_WINDOW: usize = 1 << 20;
+const MOST_WINDOW: usize = 256 << 20;
+
+/// Samples, in some order.
+enum Records {
     Numbers(Vec<u32>),
     One(Vec<[u32; 1]>),
     Two(Vec<[u32; 2]>),
@@ -30,86 +43,169 @@ pub(super) enum Samples {
 macro_rules! with_records {
     ($samples:expr, $records:ident => $body:expr, $numbers:ident => $otherwise:expr) => {
         match $samples {
-            Samples::Numbers($numbers) => $otherwise,
-            Samples::One($records) => $body,
-            Samples::Two($records) => $body,
-            Samples::Three($records) => $body,
-            Samples::Four($records) => $body,
+            Records::Numbers($numbers) => $otherwise,
+            Records::One($records) => $body,
+            Records::Two($records) => $body,
+            Records::Three($records) => $body,
+            Records::Four($records) => $body,
         }
     };
 }
 
+/// The samples of an epoch, a window of them at a time.
+pub(super) struct Samples {
+    records: Records,
+    order: RandomOrder,
+    /// The first bucket that no window had yet.
+    next: usize,
+    /// The place in the epoch of the first sample of the window.
+    start: usize,
+    /// Samples of the window: a multiple of `unit`, but for the last one.
+    ready: usize,
+    /// With those behind them, which are of the next window.
+    held: usize,
+    unit: usize,
+}
+
 impl Samples {
-    /// Room for all samples of the feeds.
+    /// Room for a window, or all samples of the feeds if none is mapped. Workers take them `unit` at a
+    /// time.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
-    pub(super) fn new(feeds: &Feeds) -> Result<Self> {
+    pub(super) fn new(feeds: &Feeds, unit: usize) -> Result<Self> {
+        let bytes = size_of::<u32>() * words_of(feeds).unwrap_or(1);
+        let window = (feeds.count * bytes / 4).clamp(LEAST_WINDOW, MOST_WINDOW) / bytes;
+        let window = match feeds.mapped().next() {
+            None => feeds.count,
+            Some(_) => window,
+        };
+        Self::with_window(feeds, window, unit)
+    }
+
+    /// Room for about so many samples, and at least a bucket.
+    fn with_window(feeds: &Feeds, window: usize, unit: usize) -> Result<Self> {
         let n = feeds.count;
-        Ok(match words_of(feeds) {
-            Some(1) => Samples::One(filled(n, [0; 1])?),
-            Some(2) => Samples::Two(filled(n, [0; 2])?),
-            Some(3) => Samples::Three(filled(n, [0; 3])?),
-            Some(4) => Samples::Four(filled(n, [0; 4])?),
-            _ => Samples::Numbers(filled(n, 0)?),
+        let room = n.min(window.max(n / BUCKETS * 2).saturating_add(unit));
+        Ok(Samples {
+            records: match words_of(feeds) {
+                Some(1) => Records::One(filled(room, [0; 1])?),
+                Some(2) => Records::Two(filled(room, [0; 2])?),
+                Some(3) => Records::Three(filled(room, [0; 3])?),
+                Some(4) => Records::Four(filled(room, [0; 4])?),
+                _ => Records::Numbers(filled(room, 0)?),
+            },
+            order: RandomOrder::default(),
+            next: 0,
+            start: 0,
+            ready: 0,
+            held: 0,
+            unit,
         })
     }
 
-    /// Number of samples.
+    /// Number of samples in the window.
     pub(super) fn len(&self) -> usize {
-        with_records!(self, records => records.len(), numbers => numbers.len())
+        self.ready
     }
 
-    /// Takes all samples in random order; each order is as likely as any other.
-    pub(super) fn shuffle<R: Rng>(&mut self, feeds: &Feeds, rng: &mut R) {
-        with_records!(
-            self,
-            records => {
-                let columns = columns(feeds);
-                shuffle(records, |i| record(&columns, i as usize), rng);
-            },
-            numbers => shuffle(numbers, |i| i, rng)
-        );
+    /// The place in the epoch of the first sample of the window.
+    pub(super) fn start(&self) -> usize {
+        self.start
     }
 
-    /// The number of the sample at some position, after a shuffle by a generator like this one.
+    /// Begins an epoch over all samples in random order; each order is as likely as any other.
+    pub(super) fn begin<R: Rng>(&mut self, feeds: &Feeds, rng: &mut R) {
+        let bytes = with_records!(&self.records, r => size_of_val(&r[0]), _n => size_of::<u32>());
+        self.order = RandomOrder::new(feeds.count, bytes, rng);
+        (self.next, self.start, self.ready, self.held) = (0, 0, 0, 0);
+    }
+
+    /// Goes on to the next window; `false` if there is none. It may be empty.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
-    pub(super) fn number_at<R: Rng>(&self, position: usize, rng: &mut R) -> Result<u32> {
-        fn shuffled<const N: usize, R: Rng>(
-            records: &[[u32; N]],
-            position: usize,
-            rng: &mut R,
-        ) -> Result<u32> {
-            // How it is shuffled depends on the size of a record.
-            let mut numbers = filled(records.len(), [0; N])?;
-            shuffle(&mut numbers, |i| [i; N], rng);
-            Ok(numbers[position][0])
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory for a bucket that is far larger than the others.
+    pub(super) fn advance(&mut self, feeds: &Feeds) -> Result<bool> {
+        let kept = self.ready..self.held;
+        let (from, first) = (kept.len(), self.next);
+        let all = self.order.sizes().len();
+        let most = with_records!(&self.records, r => r.len(), numbers => numbers.len());
+        let mut end = from;
+        for size in self.order.sizes().skip(first) {
+            if end > from && end + size > most {
+                break;
+            }
+            end += size;
+            self.next += 1;
         }
+        self.start += self.ready;
+        self.held = end;
+        self.ready = match self.next == all {
+            true => end,
+            false => end - end % self.unit,
+        };
+        let (order, buckets) = (&self.order, first..self.next);
         with_records!(
-            self,
-            records => shuffled(records, position, rng),
-            numbers => Ok(numbers[position])
-        )
+            &mut self.records,
+            records => {
+                let place = window(records, kept, end)?;
+                let columns = columns(feeds);
+                order.fill(buckets, place, |i| record(&columns, i as usize));
+            },
+            numbers => order.fill(buckets, window(numbers, kept, end)?, |i| i)
+        );
+        Ok(end > 0)
+    }
+
+    /// The number of the sample at some position of the window; `None` without the memory to find it.
+    pub(super) fn number_at(&self, position: usize) -> Option<u32> {
+        let mut place = self.start + position;
+        for (bucket, size) in self.order.sizes().enumerate() {
+            if place < size {
+                let mut numbers = filled(size, 0).ok()?;
+                self.order.fill(bucket..bucket + 1, &mut numbers, |i| i);
+                return Some(numbers[place]);
+            }
+            place -= size;
+        }
+        None
     }
 
     /// Fills `buffers` with the samples at `range`.
+    ///
+    /// # Errors
+    /// [`Error::Index`](crate::Error::Index) if others have changed a column, so that it has indices that were not checked.
     pub(super) fn fill<R: Rng>(
         &self,
         range: Range<usize>,
         feeds: &Feeds,
         rng: &mut R,
         buffers: &mut [InputBuffer],
-    ) {
+    ) -> Result<()> {
         let count = range.len();
         with_records!(
-            self,
+            &self.records,
             records => unpack(&records[range], feeds, buffers),
             numbers => feeds.copy(&numbers[range], buffers)
         );
         feeds.draw(count, rng, buffers);
+        feeds.mapped().try_for_each(Mapped::check_unchanged)
     }
+}
+
+/// Moves what is kept to the front; the place behind it, as far as `end`.
+fn window<T: Copy + Default>(
+    records: &mut Vec<T>,
+    kept: Range<usize>,
+    end: usize,
+) -> Result<&mut [T]> {
+    let from = kept.len();
+    records.copy_within(kept, 0);
+    if let Some(more) = end.checked_sub(records.len()) {
+        grow(records, more)?;
+        records.resize(end, T::default());
+    }
+    Ok(&mut records[from..end])
 }
 
 /// Words in a record of a sample of all columns, if it can be one.
@@ -120,18 +216,10 @@ fn words_of(feeds: &Feeds) -> Option<usize> {
             if *row != 1 {
                 return None;
             }
-            words += data.dtype().size() / size_of::<u32>();
+            words += data.width();
         }
     }
     (1..=4).contains(&words).then_some(words)
-}
-
-/// One word of every sample: the memory of a column, and where in each element it is.
-#[derive(Clone, Copy)]
-struct Words<'a> {
-    memory: &'a [u32],
-    step: usize,
-    at: usize,
 }
 
 /// The words of a record, in order.
@@ -139,9 +227,7 @@ fn columns(feeds: &Feeds) -> Vec<Words<'_>> {
     let mut words = Vec::new();
     for feed in &feeds.feeds {
         if let Feed::Column { data, .. } = feed {
-            let step = data.dtype().size() / size_of::<u32>();
-            let memory = as_words(data.view().data);
-            words.extend((0..step).map(|at| Words { memory, step, at }));
+            words.extend((0..data.width()).map(|at| data.words(at)));
         }
     }
     words
@@ -149,10 +235,7 @@ fn columns(feeds: &Feeds) -> Vec<Words<'_>> {
 
 #[inline(always)]
 fn record<const N: usize>(columns: &[Words<'_>], i: usize) -> [u32; N] {
-    std::array::from_fn(|k| {
-        let Words { memory, step, at } = columns[k];
-        memory[i * step + at]
-    })
+    std::array::from_fn(|k| columns[k].word(i))
 }
 
 /// Copies records back to buffers, column by column.
@@ -160,10 +243,10 @@ fn unpack<const N: usize>(records: &[[u32; N]], feeds: &Feeds, buffers: &mut [In
     let mut word = 0;
     for (feed, buffer) in feeds.feeds.iter().zip(buffers) {
         if let Feed::Column { data, .. } = feed {
-            let step = data.dtype().size() / size_of::<u32>();
-            let out = as_words_mut(buffer);
-            for at in 0..step {
-                for (out, record) in out.chunks_exact_mut(step).zip(records) {
+            let width = data.width();
+            let out = buffer.words_mut();
+            for at in 0..width {
+                for (out, record) in out.chunks_exact_mut(width).zip(records) {
                     out[at] = record[word];
                 }
                 word += 1;
@@ -172,33 +255,14 @@ fn unpack<const N: usize>(records: &[[u32; N]], feeds: &Feeds, buffers: &mut [In
     }
 }
 
-/// Any elements as words.
-fn as_words(data: Slice<'_>) -> &[u32] {
-    let count = data.len() * (data.dtype().size() / size_of::<u32>());
-    // SAFETY: the memory is that of the slice, borrowed as long; all element types are whole
-    // words without padding, aligned at least as words, and any bits are a word.
-    unsafe { std::slice::from_raw_parts(data.address().cast(), count) }
-}
-
-/// A buffer's elements as words.
-fn as_words_mut(buffer: &mut InputBuffer) -> &mut [u32] {
-    let (start, count) = match buffer {
-        InputBuffer::F32(v) => (v.as_mut_ptr().cast(), v.len()),
-        InputBuffer::F64(v) => (v.as_mut_ptr().cast(), 2 * v.len()),
-        InputBuffer::U32(v) => (v.as_mut_ptr(), v.len()),
-    };
-    // SAFETY: the memory is that of the buffer's list, with two words an element of 8 bytes and one
-    // of 4, borrowed mutably as long. All element types are whole words without padding, aligned at
-    // least as words; any bits are a word, and any words are an element.
-    unsafe { std::slice::from_raw_parts_mut(start, count) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::array::{Array, DType, Type};
     use crate::exec::Leaf;
     use crate::train::Source;
+    use crate::train::shuffle::BUCKETS;
+    use crate::train::stream::{SHUFFLER, stream};
 
     /// Feeds of three samples, of columns of these types but for the first axis.
     fn feeds(columns: &[(DType, &[usize])]) -> Feeds {
@@ -233,13 +297,65 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_as_many_words_as_they_have_memory() {
-        assert_eq!(as_words(Slice::U32(&[7, 8, 9])), [7, 8, 9]);
-        assert_eq!(as_words(Slice::F32(&[1.0; 3])), [1f32.to_bits(); 3]);
-        assert_eq!(as_words(Slice::F64(&[0.0; 3])), [0; 6]);
+    fn buffers_are_as_many_words_as_they_have_memory() {
         for (dtype, count) in [(DType::U32, 3), (DType::F32, 3), (DType::F64, 6)] {
             let mut buffers = feeds(&[(dtype, &[])]).buffers(3).unwrap();
-            assert_eq!(as_words_mut(&mut buffers[0]).len(), count, "{dtype}");
+            assert_eq!(buffers[0].words_mut().len(), count, "{dtype}");
+        }
+    }
+
+    /// Feeds of the numbers below `count`, as two columns.
+    fn numbered(count: u32) -> Feeds {
+        let columns = (0..2).map(|id| {
+            let ty = Type::new(DType::U32, &[1]);
+            let name = String::new();
+            let column = Array::from((0..count).collect::<Vec<_>>());
+            (Leaf::Input { id, ty, name }, (id, Source::Column(column)))
+        });
+        let (leaves, sources): (Vec<_>, Vec<_>) = columns.unzip();
+        Feeds::new(leaves.iter(), &sources).unwrap()
+    }
+
+    /// The numbers of all samples of two epochs, and how many windows they came in.
+    fn trained(count: u32, window: usize, unit: usize) -> (Vec<u32>, usize) {
+        let feeds = numbered(count);
+        let mut samples = Samples::with_window(&feeds, window, unit).unwrap();
+        let (mut found, mut windows) = (Vec::new(), 0);
+        for epoch in 0..2 {
+            let start = found.len();
+            samples.begin(&feeds, &mut stream(3, SHUFFLER, epoch));
+            while samples.advance(&feeds).unwrap() {
+                assert!(samples.len() % unit == 0 || samples.next == BUCKETS);
+                assert_eq!(found.len() - start, samples.start());
+                let Records::Two(records) = &samples.records else {
+                    unreachable!();
+                };
+                let records = &records[..samples.len()];
+                assert!(records.iter().all(|[a, b]| a == b));
+                found.extend(records.iter().map(|[a, _]| a));
+                for at in [0, samples.len() - 1] {
+                    let number = samples.number_at(at);
+                    assert_eq!(number, Some(found[start + samples.start() + at]));
+                }
+                windows += 1;
+            }
+        }
+        (found, windows)
+    }
+
+    #[test]
+    fn windows_have_the_samples_of_all_at_once_in_their_order() {
+        const COUNT: u32 = 150_000;
+        let (all, windows) = trained(COUNT, COUNT as usize, 1);
+        assert_eq!(windows, 2);
+        let mut first = all[..COUNT as usize].to_vec();
+        assert_ne!(first, all[COUNT as usize..]);
+        first.sort_unstable();
+        assert!(first.iter().copied().eq(0..COUNT));
+        for (window, unit, least) in [(40_000, 64, 6), (1, 1, 300), (1000, 7, 200), (1, 5000, 30)] {
+            let (found, windows) = trained(COUNT, window, unit);
+            assert!(found == all, "{window} {unit}");
+            assert!(windows >= least, "{windows} of {window} {unit}");
         }
     }
 }

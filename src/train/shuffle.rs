@@ -14,9 +14,13 @@
 //! cut into parts with a generator each, which the threads of the current rayon
 //! pool share; the result does not depend on how many there are.
 //!
+//! So the buckets can also be filled a few at a time, in memory for these alone: each pass
+//! makes all choices again, and takes what falls into the buckets at hand.
+//!
 //! Limits: buckets outgrow a cache of 1 MiB beyond 256 MiB of elements; the result is
-//! as random, but slower. A call allocates 100 KB of bookkeeping.
+//! as random, but slower. An order takes 100 KB of bookkeeping.
 
+use std::ops::Range;
 use std::slice::IterMut;
 
 use rand::{Rng, SeedableRng};
@@ -28,82 +32,124 @@ use crate::table::moves::prefetch;
 /// A slice of at most so many bytes fits into the cache, and is shuffled plainly.
 const SHORT: usize = 1 << 20;
 /// Buckets are numbered by a byte.
-const BUCKETS: usize = 256;
+pub const BUCKETS: usize = 256;
 /// Parts that the numbers are scattered in: work for as many threads.
 const PARTS: usize = 16;
 /// How far ahead of a write its cache line is prefetched, in elements. Each bucket is
 /// written in sequence, but the hardware cannot follow so many sequences.
 const AHEAD: usize = 32;
 
-/// Fills `out` with `element(0)`, `element(1)`, … in an order determined by the state of the
-/// generator, each as likely as any other.
-///
-/// # Panics
-///
-/// If `out` is longer than `u32::MAX`.
-pub fn shuffle<T: Copy + Send, R: Rng>(
-    out: &mut [T],
-    element: impl Fn(u32) -> T + Sync,
-    rng: &mut R,
-) {
-    assert!(
-        u32::try_from(out.len()).is_ok(),
-        "shuffle: more elements than u32 has"
-    );
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(rng.next_u64());
-    if size_of_val(out) <= SHORT {
-        for (i, x) in (0..).zip(&mut *out) {
-            *x = element(i);
-        }
-        fisher_yates(out, &mut rng);
-    } else {
-        scatter(out, &element, &mut rng);
-    }
+/// An order of so many elements, determined by the state of a generator, each as likely as any
+/// other. It is one bucket after the other; a short one is one bucket.
+#[derive(Default)]
+pub struct RandomOrder {
+    parts: Vec<Stretch>,
+    /// The size of each bucket, and the seed of its order.
+    buckets: Vec<(usize, u64)>,
 }
 
-/// The shuffle for long slices; it is correct for short ones, too.
-fn scatter<T: Copy + Send>(
-    out: &mut [T],
-    element: &(impl Fn(u32) -> T + Sync),
-    rng: &mut Xoshiro256PlusPlus,
-) {
-    let length = out.len() as u32;
-    let mut parts: Vec<Piece<T>> = (0..PARTS as u64)
-        .map(|i| Piece {
-            numbers: part_start(length, i)..part_start(length, i + 1),
-            rng: Xoshiro256PlusPlus::seed_from_u64(rng.next_u64()),
-            sizes: [0; BUCKETS],
-            places: Vec::with_capacity(BUCKETS),
-        })
-        .collect();
-    split::all(parts.iter_mut(), Piece::count);
-
-    let mut buckets = Vec::with_capacity(BUCKETS);
-    let mut rest = &mut *out;
-    for bucket in 0..BUCKETS {
-        let mut size = 0;
-        for part in &mut parts {
-            let (places, others) = rest.split_at_mut(part.sizes[bucket]);
-            part.places.push(places.iter_mut());
-            size += part.sizes[bucket];
-            rest = others;
+impl RandomOrder {
+    /// An order of elements of `bytes` bytes each.
+    ///
+    /// # Panics
+    ///
+    /// If `length` is more than `u32::MAX`.
+    pub fn new<R: Rng>(length: usize, bytes: usize, rng: &mut R) -> Self {
+        let Ok(count) = u32::try_from(length) else {
+            panic!("an order of more elements than u32 has");
+        };
+        let seed = rng.next_u64();
+        match length * bytes <= SHORT {
+            true => RandomOrder {
+                parts: Vec::new(),
+                buckets: vec![(length, seed)],
+            },
+            false => RandomOrder::scattered(count, seed),
         }
-        buckets.push((size, rng.next_u64()));
     }
-    split::all(parts.into_iter(), |part| part.scatter(element));
 
-    let mut rest = out;
-    let buckets: Vec<_> = buckets
-        .into_iter()
-        .map(|(size, seed)| {
-            let (bucket, others) = std::mem::take(&mut rest).split_at_mut(size);
-            rest = others;
-            (bucket, seed)
-        })
-        .collect();
-    split::all(buckets.into_iter(), |(bucket, seed)| {
-        fisher_yates(bucket, &mut Xoshiro256PlusPlus::seed_from_u64(seed))
-    });
+    /// The order for many elements; it is correct for few, too.
+    fn scattered(length: u32, seed: u64) -> Self {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut parts: Vec<Stretch> = (0..PARTS as u64)
+            .map(|i| Stretch {
+                numbers: part_start(length, i)..part_start(length, i + 1),
+                rng: Xoshiro256PlusPlus::seed_from_u64(rng.next_u64()),
+                sizes: [0; BUCKETS],
+            })
+            .collect();
+        split::all(parts.iter_mut(), Stretch::count);
+        let size = |bucket: usize| parts.iter().map(|part| part.sizes[bucket]).sum();
+        let buckets = (0..BUCKETS).map(|bucket| (size(bucket), rng.next_u64()));
+        RandomOrder {
+            buckets: buckets.collect(),
+            parts,
+        }
+    }
+
+    /// The size of each bucket.
+    pub fn sizes(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
+        self.buckets.iter().map(|(size, _)| *size)
+    }
+
+    /// Fills `out` with the elements of some buckets, where `element(i)` is element number `i`.
+    ///
+    /// # Panics
+    ///
+    /// Unless `out` has the size of these buckets.
+    pub fn fill<T: Copy + Send>(
+        &self,
+        buckets: Range<usize>,
+        out: &mut [T],
+        element: impl Fn(u32) -> T + Sync,
+    ) {
+        if self.parts.is_empty() {
+            for (i, x) in (0..).zip(&mut *out) {
+                *x = element(i);
+            }
+        } else {
+            self.scatter(buckets.clone(), out, &element);
+        }
+        let mut rest = out;
+        let filled: Vec<_> = self.buckets[buckets]
+            .iter()
+            .map(|&(size, seed)| {
+                let (bucket, others) = std::mem::take(&mut rest).split_at_mut(size);
+                rest = others;
+                (bucket, seed)
+            })
+            .collect();
+        split::all(filled.into_iter(), |(bucket, seed)| {
+            fisher_yates(bucket, &mut Xoshiro256PlusPlus::seed_from_u64(seed))
+        });
+    }
+
+    /// Writes the elements of some buckets to `out`, in the order of their numbers in each bucket.
+    fn scatter<T: Copy + Send>(
+        &self,
+        buckets: Range<usize>,
+        out: &mut [T],
+        element: &(impl Fn(u32) -> T + Sync),
+    ) {
+        let mut pieces: Vec<Piece<'_, T>> = self
+            .parts
+            .iter()
+            .map(|part| Piece {
+                part,
+                first: buckets.start,
+                places: Vec::with_capacity(buckets.len()),
+            })
+            .collect();
+        let mut rest = out;
+        for bucket in buckets {
+            for piece in &mut pieces {
+                let (places, others) = rest.split_at_mut(piece.part.sizes[bucket]);
+                piece.places.push(places.iter_mut());
+                rest = others;
+            }
+        }
+        split::all(pieces.into_iter(), |piece| piece.scatter(element));
+    }
 }
 
 /// Where part `i` begins.
@@ -111,27 +157,41 @@ fn part_start(length: u32, i: u64) -> u32 {
     (u64::from(length) * i / PARTS as u64) as u32
 }
 
-/// A range of elements to be scattered, the generator that chooses their buckets, how many
-/// go to each bucket, and where there.
-struct Piece<'a, T> {
-    numbers: std::ops::Range<u32>,
+/// A range of elements to be scattered, the generator that chooses their buckets, and how many
+/// go to each bucket.
+struct Stretch {
+    numbers: Range<u32>,
     rng: Xoshiro256PlusPlus,
     sizes: [usize; BUCKETS],
+}
+
+/// Where the elements of a part go in some buckets, from the first on.
+struct Piece<'a, T> {
+    part: &'a Stretch,
+    first: usize,
     places: Vec<IterMut<'a, T>>,
 }
 
-impl<T> Piece<'_, T> {
+impl Stretch {
     fn count(&mut self) {
         let sizes = &mut self.sizes;
         for_each_bucket(self.numbers.clone(), self.rng.clone(), |_, bucket| {
             sizes[bucket] += 1
         });
     }
+}
 
-    fn scatter(mut self, element: &impl Fn(u32) -> T) {
-        let places = &mut self.places[..BUCKETS];
-        for_each_bucket(self.numbers, self.rng, |i, bucket| {
-            let places = &mut places[bucket];
+impl<T> Piece<'_, T> {
+    fn scatter(self, element: &impl Fn(u32) -> T) {
+        let Piece {
+            part,
+            first,
+            mut places,
+        } = self;
+        for_each_bucket(part.numbers.clone(), part.rng.clone(), |i, bucket| {
+            let Some(places) = places.get_mut(bucket.wrapping_sub(first)) else {
+                return;
+            };
             prefetch(
                 places.as_slice().as_ptr().wrapping_add(AHEAD),
                 size_of::<T>(),
@@ -146,7 +206,7 @@ impl<T> Piece<'_, T> {
 /// Chooses a bucket for each number, eight by one random word.
 #[inline(always)]
 fn for_each_bucket(
-    numbers: std::ops::Range<u32>,
+    numbers: Range<u32>,
     mut rng: Xoshiro256PlusPlus,
     mut visit: impl FnMut(u32, usize),
 ) {
@@ -225,6 +285,17 @@ mod tests {
         }
     }
 
+    /// All numbers below `length`, in an order, and in that for many elements.
+    fn shuffled(order: &mut [u32], rng: &mut Xoshiro256PlusPlus) {
+        let found = RandomOrder::new(order.len(), size_of::<u32>(), rng);
+        found.fill(0..found.sizes().len(), order, |i| i);
+    }
+
+    fn scattered(order: &mut [u32], rng: &mut Xoshiro256PlusPlus) {
+        let found = RandomOrder::scattered(order.len() as u32, rng.next_u64());
+        found.fill(0..BUCKETS, order, |i| i);
+    }
+
     fn is_permutation(order: &[u32]) -> bool {
         let mut seen = vec![false; order.len()];
         order
@@ -237,10 +308,29 @@ mod tests {
         fn every_length_gives_a_permutation(length in 0usize..3000, seed in any::<u64>()) {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
             let mut order = vec![0; length];
-            shuffle(&mut order, |i| i, &mut rng);
+            shuffled(&mut order, &mut rng);
             prop_assert!(is_permutation(&order));
-            scatter(&mut order, &|i| i, &mut rng);
+            scattered(&mut order, &mut rng);
             prop_assert!(is_permutation(&order));
+        }
+
+        #[test]
+        fn buckets_are_the_same_whichever_are_filled_with_them(
+            length in 0u32..3000, seed in any::<u64>(), cuts in prop::array::uniform3(0..=BUCKETS),
+        ) {
+            let found = RandomOrder::scattered(length, seed);
+            let mut whole = vec![0; length as usize];
+            found.fill(0..BUCKETS, &mut whole, |i| i);
+            let mut ends = [cuts[0], cuts[1], cuts[2], BUCKETS];
+            ends.sort_unstable();
+            let (mut start, mut joined) = (0, Vec::new());
+            for end in ends {
+                let mut part = vec![0; found.sizes().skip(start).take(end - start).sum()];
+                found.fill(start..end, &mut part, |i| i);
+                joined.extend(part);
+                start = end;
+            }
+            prop_assert_eq!(joined, whole);
         }
     }
 
@@ -254,7 +344,7 @@ mod tests {
                 .unwrap();
             let mut order = vec![0; length];
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
-            pool.install(|| shuffle(&mut order, |i| i, &mut rng));
+            pool.install(|| shuffled(&mut order, &mut rng));
             order
         };
         let order = run(1);
@@ -271,12 +361,8 @@ mod tests {
     /// All orders of `N` numbers are equally likely, both ways: the statistic of so many degrees of
     /// freedom is below `most`.
     fn check_orders<const N: usize>(orders: usize, rounds: usize, most: f64) {
-        type Way<const N: usize> = fn(&mut [u32; N], &mut Xoshiro256PlusPlus);
-        let ways: [Way<N>; 2] = [
-            |order, rng| shuffle(order, |i| i, rng),
-            |order, rng| scatter(order, &|i| i, rng),
-        ];
-        for way in ways {
+        type Way = fn(&mut [u32], &mut Xoshiro256PlusPlus);
+        for way in [shuffled as Way, scattered] {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
             let mut counts = std::collections::HashMap::new();
             for _ in 0..rounds {
@@ -328,8 +414,8 @@ mod tests {
     fn each_call_gives_another_order() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let (mut a, mut b) = ([0; 100], [0; 100]);
-        shuffle(&mut a, |i| i, &mut rng);
-        shuffle(&mut b, |i| i, &mut rng);
+        shuffled(&mut a, &mut rng);
+        shuffled(&mut b, &mut rng);
         assert_ne!(a, b);
     }
 }

@@ -9,7 +9,10 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::data::{Feeds, InputBuffer};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::data::Feeds;
+use super::input_buffer::InputBuffer;
 use super::samples::Samples;
 use super::stream::stream;
 use crate::array::DType;
@@ -51,8 +54,8 @@ pub(super) trait BatchStep {
     /// The locks of all tables are held as `access` says.
     unsafe fn apply(&mut self, access: Access);
 
-    /// Told that the last run failed, in an epoch over these samples, the first of which that are
-    /// staged is number `start`.
+    /// Told that the last run failed, in an epoch, at samples of this window, the first of which that
+    /// are staged is at `start`.
     fn failed(&mut self, _epoch: usize, _samples: &Samples, _start: usize) {}
 }
 
@@ -67,9 +70,9 @@ pub(super) struct RunContext<'a> {
     /// Whether workers compute together and update in turn, so that results do not depend
     /// on their speed.
     pub in_turn: bool,
-    /// Batches of the epoch that have been computed.
+    /// Batches of the window that have been computed.
     pub computed: AtomicUsize,
-    /// Batches of the epoch that have been applied.
+    /// Batches of the window that have been applied.
     pub applied: AtomicUsize,
 }
 
@@ -116,6 +119,17 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
+/// How many samples are staged at a time: whole batches.
+pub(super) fn staged_samples(feeds: &Feeds, batch: usize) -> usize {
+    let samples = STAGED.min(STAGED_BYTES / feeds.bytes().max(1));
+    // What reads the parameters reads those that the batch before has left.
+    let batches = match feeds.read_tables() {
+        true => 1,
+        false => (samples / batch).max(1),
+    };
+    batch * batches
+}
+
 /// A worker. See the [module documentation](self).
 pub(super) struct Worker<'a, S> {
     shared: &'a RunContext<'a>,
@@ -125,30 +139,32 @@ pub(super) struct Worker<'a, S> {
     staged: Vec<InputBuffer>,
     /// Samples that there is room for: whole batches.
     room: usize,
+    epoch: usize,
+    rng: Xoshiro256PlusPlus,
     pub loss: f64,
 }
 
 impl<'a, S: BatchStep> Worker<'a, S> {
     pub(super) fn new(shared: &'a RunContext<'a>, number: usize, step: S) -> Result<Self> {
-        let samples = STAGED.min(STAGED_BYTES / shared.feeds.bytes().max(1));
-        // What reads the parameters reads those that the batch before has left.
-        let batches = match shared.feeds.read_tables() {
-            true => 1,
-            false => (samples / shared.batch).max(1),
-        };
-        let room = shared.batch * batches;
+        let room = staged_samples(shared.feeds, shared.batch);
         Ok(Worker {
             number,
             step,
             staged: shared.feeds.buffers(room)?,
             room,
+            epoch: 0,
+            rng: stream(shared.seed, number, 0),
             loss: 0.0,
             shared,
         })
     }
 
-    pub(super) fn set_lr(&mut self, lr: f64) {
+    /// Begins an epoch, with a learning rate.
+    pub(super) fn begin(&mut self, epoch: usize, lr: f64) {
         self.step.set_lr(lr);
+        self.epoch = epoch;
+        self.rng = stream(self.shared.seed, self.number, epoch);
+        self.loss = 0.0;
     }
 
     /// This worker's part of the samples: whole batches, as many as every other worker has or
@@ -166,15 +182,15 @@ impl<'a, S: BatchStep> Worker<'a, S> {
         self.shared.stop
     }
 
-    /// Trains on this worker's part of an epoch over `samples`.
+    /// Trains on this worker's part of a window of the epoch.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] if a loss is not finite, and whatever a kernel reports.
-    pub(super) fn epoch(&mut self, epoch: usize, samples: &Samples) -> Result<()> {
+    /// [`Error::NotFinite`] if a loss is not finite, and whatever a kernel reports or
+    /// [`Samples::fill`].
+    pub(super) fn window(&mut self, samples: &Samples) -> Result<()> {
         let shared = self.shared;
         let _unwinding = StopOnPanic(shared.stop);
-        let mut rng = stream(shared.seed, self.number, epoch);
-        self.loss = 0.0;
+        let batches = samples.len().div_ceil(shared.batch);
         let part = self.part(samples.len());
         // If workers take turns, batches are numbered in the order in which they are applied: one
         // batch of each worker, then the next of each.
@@ -182,7 +198,10 @@ impl<'a, S: BatchStep> Worker<'a, S> {
         for start in part.clone().step_by(self.room) {
             let count = self.room.min(part.end - start);
             let feeds = shared.feeds;
-            samples.fill(start..start + count, feeds, &mut rng, &mut self.staged);
+            let rng = &mut self.rng;
+            samples
+                .fill(start..start + count, feeds, rng, &mut self.staged)
+                .inspect_err(|_| shared.stop.store(true, Ordering::Relaxed))?;
             if feeds.read_tables() {
                 // In a round all workers read the parameters as the round before left them.
                 if shared.in_turn && !shared.wait(&shared.applied, number - self.number) {
@@ -191,7 +210,7 @@ impl<'a, S: BatchStep> Worker<'a, S> {
                 // SAFETY: `fit` holds the locks of all tables that are trained or read, as its `access`
                 // says.
                 let drawn =
-                    unsafe { feeds.draw_scored(shared.access, count, &mut rng, &mut self.staged) };
+                    unsafe { feeds.draw_scored(shared.access, count, rng, &mut self.staged) };
                 drawn.inspect_err(|_| shared.stop.store(true, Ordering::Relaxed))?;
             }
             self.step.prefetch(&self.staged, 0..AHEAD.min(count));
@@ -202,15 +221,15 @@ impl<'a, S: BatchStep> Worker<'a, S> {
                 let end = (at + shared.batch).min(count);
                 let ahead = (at + AHEAD).min(count)..(end + AHEAD).min(count);
                 self.step.prefetch(&self.staged, ahead);
-                if let Err(error) = self.batch(at..end, number) {
-                    self.step.failed(epoch, samples, start);
+                if let Err(error) = self.batch(at..end, number, batches) {
+                    self.step.failed(self.epoch, samples, start);
                     shared.stop.store(true, Ordering::Relaxed);
                     return Err(match error {
                         Error::NotFinite(what) => Error::NotFinite(format!(
                             "{what} in epoch {} at sample {} (its batch was not applied); a \
                              smaller learning rate, l2 or clip may help",
-                            epoch + 1,
-                            start + at
+                            self.epoch + 1,
+                            samples.start() + start + at
                         )),
                         other => other,
                     });
@@ -221,8 +240,9 @@ impl<'a, S: BatchStep> Worker<'a, S> {
         Ok(())
     }
 
-    /// Computes and applies batch number `number` of the epoch, the staged samples `samples`.
-    fn batch(&mut self, samples: Range<usize>, number: usize) -> Result<()> {
+    /// Computes and applies batch number `number` of the `batches` of a window, the staged samples
+    /// `samples`.
+    fn batch(&mut self, samples: Range<usize>, number: usize, batches: usize) -> Result<()> {
         let shared = self.shared;
         self.step.bind(&self.staged, samples.clone());
         // In a round all workers compute on the parameters as the round before left them.
@@ -230,7 +250,7 @@ impl<'a, S: BatchStep> Worker<'a, S> {
         if shared.in_turn && !shared.wait(&shared.applied, round) {
             return Ok(());
         }
-        // SAFETY: the samples were bound just now, and staged ones change in `epoch` alone. `fit` holds
+        // SAFETY: the samples were bound just now, and staged ones change in `window` alone. `fit` holds
         // the locks of all tables.
         let loss = match unsafe { self.step.run(&self.staged, samples) } {
             Err(Error::Interrupted) => return Ok(()),
@@ -242,7 +262,6 @@ impl<'a, S: BatchStep> Worker<'a, S> {
         // A round's gradients are applied when all are computed, in the order of the workers.
         if shared.in_turn {
             shared.computed.fetch_add(1, Ordering::AcqRel);
-            let batches = shared.feeds.count.div_ceil(shared.batch);
             let all = (round + shared.workers).min(batches);
             if !(shared.wait(&shared.computed, all) && shared.wait(&shared.applied, number)) {
                 return Ok(());

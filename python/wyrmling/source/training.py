@@ -83,7 +83,7 @@ class Loss:
 
 def column(name: str, values: Any) -> tuple[str, Any]:
     """The kind of a column's values in the function, and the column as it is staged: words of 32
-    bits, integers, floating-point numbers, or a Ragged.
+    bits, integers, floating-point numbers, or a Ragged; one that is mapped as it is.
 
     Raises TypeError for what holds no numbers, a masked array and a matrix, ValueError for integers
     beyond 64 bits, and where there is no sample.
@@ -107,10 +107,14 @@ def column(name: str, values: Any) -> tuple[str, Any]:
     if not len(array):
         raise ValueError(f"columns: {name!r}: there are no samples")
     kind = array.dtype.kind
+    is_mapped = isinstance(values, np.memmap)
     if kind == "f" and array.dtype.itemsize <= 8:
         if array.dtype.itemsize == 2:
             array = array.astype(np.float32)
-        array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+        elif is_mapped:
+            array = values
+        else:
+            array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
         return ("float" if array.ndim == 1 else "row"), array
     if kind == "b" and array.ndim == 1:
         return "bool", array.astype(np.uint32)
@@ -120,10 +124,10 @@ def column(name: str, values: Any) -> tuple[str, Any]:
             + (f" with {array.ndim} axes" if kind == "b" else "")
         )
     if array.ndim > 1:
-        return "integers", array
+        return "integers", values if is_mapped else array
     low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
     if low >= 0 and high < 2**32:
-        return "int", array.astype(np.uint32)
+        return "int", values if is_mapped else array.astype(np.uint32)
     if high >= 2**63:
         raise ValueError(f"columns: {name!r}: expected integers of 64 bits, got {high}")
     return "wide", array.astype("<i8").view("<u4").astype(np.uint32).reshape(-1, 2)
@@ -154,7 +158,7 @@ def _sample(kind: str, data: Any) -> Any:
     if kind == "wide":
         return int(data[0, 0]) | int(data[0, 1].view(np.int32)) << 32
     if kind in ("row", "integers"):
-        return data[0].astype(data.dtype if kind == "row" else np.int64)
+        return np.array(data[0], data.dtype if kind == "row" else np.int64)
     return {"int": int, "float": float, "bool": bool}[kind](data[0])
 
 

@@ -36,10 +36,14 @@ pub fn check_indices(what: impl FnOnce() -> String, indices: &[u32], n: usize) -
     }
     let bad = indices.iter().enumerate().find(|(_, i)| **i as usize >= n);
     let (at, value) = bad.unwrap_or((0, &indices[0]));
-    Err(Error::Index(format!(
-        "{}: index {value} at position {at} is out of range for {n} rows",
-        what()
-    )))
+    Err(index_error(what(), *value, at, n))
+}
+
+/// The error of an index that `what` has at some position, and is none of `n` rows.
+pub fn index_error(what: String, value: u32, at: usize, n: usize) -> Error {
+    Error::Index(format!(
+        "{what}: index {value} at position {at} is out of range for {n} rows"
+    ))
 }
 
 /// Checks that every target is below `n` classes.
