@@ -325,7 +325,7 @@ mod tests {
             let start = found.len();
             samples.begin(&feeds, &mut stream(3, SHUFFLER, epoch));
             while samples.advance(&feeds).unwrap() {
-                assert!(samples.len() % unit == 0 || samples.next == BUCKETS);
+                assert!(samples.len().is_multiple_of(unit) || samples.next == BUCKETS);
                 assert_eq!(found.len() - start, samples.start());
                 let Records::Two(records) = &samples.records else {
                     unreachable!();

@@ -109,7 +109,7 @@ def test_losses_by_hand(name: str) -> None:
 def test_steps_are_compared_with_what_came_next() -> None:
     rng = np.random.default_rng(3)
     items, bias = rng.normal(size=(8, 4)), rng.normal(size=8)
-    history, negatives = np.array([3, 1, 4, 1]), rng.integers(0, 8, (4, 2))
+    history, negatives = np.array([3, 1, 4, 1]), rng.integers(0, 8, 2)
     states = rng.normal(size=(3, 4))
     seen: list[Any] = []
     next_items(states, items, bias, history, negatives, lambda *given: seen.extend(given))
@@ -117,7 +117,7 @@ def test_steps_are_compared_with_what_came_next() -> None:
     for k in range(3):
         came = history[k + 1]
         assert score[k] == pytest.approx(states[k] @ items[came] + bias[came])
-        for j, drawn in enumerate(negatives[k + 1]):
+        for j, drawn in enumerate(negatives):
             assert others[k, j] == pytest.approx(states[k] @ items[drawn] + bias[drawn])
     assert n_items == 8
 
@@ -135,7 +135,7 @@ def test_gradients_are_differences(kind: str, name: str) -> None:
     ranking = partial(LOSSES[name], count=2)
     loss = partial(model._loss(), ranking=ranking)
     fixed: dict[str, Any] = {"history": np.array([1, 5, 2, 5, 7])}
-    fixed["negatives"] = rng.integers(0, 9, (5, 2))
+    fixed["negatives"] = rng.integers(0, 9, 2)
 
     def of(given: dict[str, Any]) -> Any:
         return loss(**given, **fixed)

@@ -12,7 +12,7 @@ from ... import nn
 from ..factors import Loss
 from ..fitted import ArrayType, NewUser, Reasons
 from ..hyperparameters import Bounds
-from .losses import LossName, next_items
+from .losses import next_items
 from .sequence_model import SequenceModel
 
 __all__ = ["EWMA"]
@@ -28,8 +28,6 @@ def loss(items: Any, item_bias: Any, decay: Any, history: Any, negatives: Any, r
 class EWMA(SequenceModel):
     """The state is an exponentially weighted moving average, whose decay is learnt."""
 
-    loss: LossName = "softmax"
-    n_negatives: Annotated[int, Bounds(least=1, most=2**10)] = 50
     lr: Annotated[float, Bounds(above=0)] = 0.16
     l2: Annotated[float, Bounds(least=0)] = 4e-4
     epochs: Annotated[int, Bounds(least=1)] = 10

@@ -16,7 +16,6 @@ import numpy as np
 
 from ..fitted import ArrayType
 from ..hyperparameters import Bounds
-from .losses import LossName
 from .sequence_model import FloatArray, SequenceModel
 
 __all__ = ["GatedModel"]
@@ -33,8 +32,6 @@ class GatedModel(SequenceModel):
     n factors), and that of the new content last; ``gate_bias`` has shape (n factors,).
     """
 
-    loss: LossName = "softmax"
-    n_negatives: Annotated[int, Bounds(least=1, most=2**10)] = 50
     optimizer: Literal["sgd", "adagrad", "adam"] = "adam"
     lr: Annotated[float, Bounds(above=0)] = 0.006
     l2: Annotated[float, Bounds(least=0)] = 1e-4

@@ -26,7 +26,7 @@ from ... import nn
 from ..factors import Loss
 from ..fitted import ArrayType
 from ..hyperparameters import Bounds
-from .losses import LossName, next_items
+from .losses import next_items
 from .sequence_model import FloatArray, SequenceModel
 
 __all__ = ["SASRec"]
@@ -107,8 +107,6 @@ class SASRec(SequenceModel):
     """
 
     blocks: Annotated[int, Bounds(least=1, most=2)] = 1
-    loss: LossName = "softmax"
-    n_negatives: Annotated[int, Bounds(least=1, most=2**10)] = 50
     optimizer: Literal["sgd", "adagrad", "adam"] = "adam"
     lr: Annotated[float, Bounds(above=0)] = 0.003
     l2: Annotated[float, Bounds(least=0)] = 1e-4

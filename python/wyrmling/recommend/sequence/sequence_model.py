@@ -45,17 +45,19 @@ class SequenceModel(FactorModel):
         loss: how the item that came is compared with ``n_negatives`` that the user never had:
             ``"bpr"``, ``"hinge"``, ``"warp"`` (the first that violates the order, by its estimated
             rank) or ``"softmax"``.
+        n_negatives: items drawn for each history in each epoch, uniformly; all steps of the history
+            are compared with them, so that many cost little.
         max_length: how many items a state may depend on.
     """
 
-    loss: LossName = "warp"
+    loss: LossName = "softmax"
     max_length: Annotated[int, Bounds(least=1, most=2**16)] = 100
     lr: Annotated[float, Bounds(above=0)] = 0.1
     l2: Annotated[float, Bounds(least=0)] = 1e-3
     batch_size: Annotated[int, Bounds(least=1)] = 1
     optimizer: Literal["sgd", "adagrad", "adam"] = "adagrad"
     init_scale: Annotated[float, Bounds(above=0)] = 0.03
-    n_negatives: Annotated[int, Bounds(least=1, most=2**10)] = 5
+    n_negatives: Annotated[int, Bounds(least=1, most=2**14)] = 300
 
     @abstractmethod
     def _parameter_types(self) -> dict[str, ArrayType]:
@@ -99,7 +101,7 @@ class SequenceModel(FactorModel):
             n_items,
             positives=(of[lacking], task.seen.indices[lacking]),
             given="user",
-            shape=("history", self.n_negatives),
+            shape=self.n_negatives,
         )
         loss = partial(self._loss(), ranking=partial(LOSSES[self.loss], count=self.n_negatives))
         columns: dict[str, Any] = {"history": samples, "user": users}
