@@ -301,3 +301,22 @@ def test_mapped_columns_take_no_memory_of_their_own(tmp_path: Path) -> None:
 
     assert megabytes("") > 20
     assert megabytes("r") < 8
+
+
+def test_a_map_that_was_closed_is_refused(tmp_path: Path) -> None:
+    # In a process of its own: NumPy reads the memory that is no longer there, which ends it.
+    code = """
+import sys, numpy as np, wyrmling as wy
+np.arange(8, dtype=np.float32).tofile(sys.argv[1])
+column = np.memmap(sys.argv[1], np.float32, mode="r")
+column._mmap.close()
+w, x = wy.Parameter(np.float32(0.0)), wy.Input(np.zeros(1, np.float32), name="x")
+try:
+    wy.fit((w * x).square().sum(), {x: column}, optimizer=wy.SGD(lr=0.1))
+except ValueError as error:
+    print(error)
+"""
+    run = [sys.executable, "-c", code, str(tmp_path / "x")]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "input 'x': its file is no longer mapped" in done.stdout

@@ -379,3 +379,48 @@ def test_a_layer_over_sequences_of_any_length_is_trained_by_its_gradient() -> No
     for place, name in enumerate(names):
         expected = numeric_gradient(total, arrays, place)
         np.testing.assert_allclose(arrays[place] - found[name], expected, rtol=1e-6, atol=1e-8)
+
+
+def test_averages_of_several_sequences_are_those_of_each() -> None:
+    rng = np.random.default_rng(5)
+    vectors, decay = rng.normal(size=(3, 4, 2)), rng.normal(size=2)
+    for states, sequence in zip(nn.ewma_states(vectors, decay), vectors, strict=True):
+        state = sequence[0]
+        np.testing.assert_array_equal(states[0], state)
+        for found, vector in zip(states[1:], sequence[1:], strict=True):
+            state = nn.ewma(state, vector, decay)
+            np.testing.assert_allclose(found, state)
+
+
+@pytest.mark.parametrize("padding", [0.5, "a", np.nan, -1, 4])
+def test_padding_that_is_no_id_is_refused(padding: Any) -> None:
+    with pytest.raises(ValueError, match=r"padding is .*, expected at least 0 and less than 4"):
+        nn.embedding(np.ones((4, 2)), IDS, padding=padding)
+
+
+def padded(table: Any, word: Any) -> Any:
+    return nn.embedding(table, word, padding=0).sum()
+
+
+def test_a_single_id_may_be_padding_in_fit() -> None:
+    table = wy.Parameter(np.arange(1.0, 7.0).reshape(3, 2))
+    columns = {"word": np.array([0, 2, 0, 1], np.uint32)}
+    wy.fit(padded, columns, parameters={"table": table}, optimizer=wy.SGD(lr=0.5), batch_size=4)
+    # The gradients of a batch are added up, and a row that was looked up has one of 1.
+    np.testing.assert_allclose(table.value, [[1.0, 2.0], [2.5, 3.5], [4.5, 5.5]])
+
+
+@pytest.mark.parametrize("of_vector", [np.ones((2, 6)), np.ones((2, 1))])
+def test_cells_of_one_number_are_not_broadcast(of_vector: np.ndarray[Any, Any]) -> None:
+    one, vector = np.zeros(1), np.ones(2)
+    bias = np.zeros(of_vector.shape[1])
+    with pytest.raises(ValueError, match=r"of_vector and bias give .* numbers, expected 3"):
+        nn.gru(one, vector, of_vector, np.ones((1, 3)), bias)
+    with pytest.raises(ValueError, match=r"of_vector and bias give .* numbers, expected 3"):
+        nn.lstm(one, one, vector, of_vector, np.ones((1, 3)), bias, coupled=True)
+
+
+def test_dropout_keeps_float32_whatever_integer_says_how_many() -> None:
+    found = nn.dropout(np.ones(2, np.float32), np.array([0, 3]), 0.5, np.int64(4))  # type: ignore[arg-type]
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, [0.0, 2.0])

@@ -177,3 +177,19 @@ def test_state_cannot_change_under_a_run() -> None:
 
     with pytest.raises(RuntimeError, match="being trained"):
         wy.fit((w - x) ** 2, {x: [1.0]}, optimizer=optimizer, callback=load)
+
+
+@pytest.mark.parametrize("kind", ["momentum", "adagrad", "adam"])
+def test_state_that_no_training_leaves_is_refused(kind: str) -> None:
+    w = wy.Parameter([0.5, 1.0], name="w")
+    optimizer = OPTIMIZERS[kind]()
+    bad = {"sum": [-1.0], "exp_avg_sq": [-1e-30], "step": [-1.0, 0.5]}
+    for slot in optimizer.state_dict([w])["state"]["0"].keys() - {"l2"}:
+        for number in [np.nan, np.inf, -np.inf, *bad.get(slot, [])]:
+            state = optimizer.state_dict([w])
+            state["settings"]["lr"] = 0.5
+            state["state"]["0"][slot][-1] = number
+            before = state_bits(optimizer, [w])
+            with pytest.raises(ValueError, match=rf"state of '0': {slot} (has|is not whole)"):
+                optimizer.load_state_dict(state, [w])
+            assert state_bits(optimizer, [w]) == before

@@ -105,7 +105,7 @@ def load_checkpoint(
         OSError: the file cannot be read.
         TypeError: something else than Parameters and an optimizer.
         ValueError: a file of another kind, a damaged one, one of other parameters, shapes, dtypes,
-            optimizers or settings, or one with a parameter that has NaN or infinity.
+            optimizers or settings, or one with a parameter or state that has NaN or infinity.
         RuntimeError: a parameter is being trained.
 
         Nothing is changed then.
@@ -222,6 +222,8 @@ def _resume(
         one = _dict(f"state of {name!r}", state[name])
         _compare(f"state of {name!r}", one, ["l2", *slots])
         _check_setting(f"l2 of {name!r}", one["l2"], weight)
+        for slot in slots:
+            _check_slot(f"state of {name!r}: {slot}", slot, one[slot])
         resumed.append((parameter, [one[slot] for slot in slots], values.get(name)))
     lr = given["settings"]["lr"]
     if not isinstance(lr, float):
@@ -277,6 +279,20 @@ def _compare(what: str, found: Iterable[Any], expected: Iterable[str]) -> None:
                 f"{what}: it has {which} {str(name)[:60]!r}, expected "
                 f"{', '.join(map(repr, wanted)) or 'none'}"
             )
+
+
+def _check_slot(what: str, slot: str, array: object) -> None:
+    """Raises ValueError for numbers that no training leaves; dtype and shape are checked later."""
+    if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not array.size:
+        return
+    # The least is NaN if any is.
+    least, largest = array.min(), array.max()
+    if not np.isfinite(least) or not np.isfinite(largest):
+        raise ValueError(f"{what} has NaN or infinity, expected finite numbers")
+    if slot in ("exp_avg_sq", "sum", "step") and least < 0:
+        raise ValueError(f"{what} has {least}, expected numbers at least 0")
+    if slot == "step" and (np.trunc(array) != array).any():
+        raise ValueError(f"{what} is not whole, expected a number of steps")
 
 
 def _check_setting(name: str, found: object, wanted: object) -> None:

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::buffer::PyUntypedBuffer;
+use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 
@@ -52,7 +53,8 @@ pub(super) fn numbers(kind: u8, size: usize) -> Option<(DType, Stored)> {
 /// The column, if the object is a mapped array that can be read in place; `what` names it in messages.
 ///
 /// # Errors
-/// IndexError for an index that is negative or has more than 32 bits, and what handlers of signals raise.
+/// IndexError for an index that is negative or has more than 32 bits, ValueError for a map that is closed,
+/// and what handlers of signals raise.
 pub(super) fn mapped(
     what: &str,
     object: &Bound<'_, PyAny>,
@@ -67,10 +69,17 @@ pub(super) fn mapped(
         return Ok(None);
     }
     // None of an array that was computed from a mapped one.
-    let map = object.getattr(intern!(py, "_mmap"))?;
-    let Ok(buffer) = PyUntypedBuffer::get(&map) else {
+    let map = object.getattr_opt(intern!(py, "_mmap"))?;
+    let Some(map) = map.filter(|map| !map.is_none()) else {
         return Ok(None);
     };
+    // Reading an array whose map is closed ends the process.
+    let closed = |error: PyErr| {
+        let closed =
+            format!("{what}: its file is no longer mapped ({error}), expected an open map");
+        PyValueError::new_err(closed)
+    };
+    let buffer = PyUntypedBuffer::get(&map).map_err(closed)?;
     let dtype = array.dtype();
     let found = stored_as(dtype.kind(), dtype.itemsize());
     let Some((element, stored)) = found else {

@@ -332,3 +332,46 @@ def test_a_process_that_was_killed_goes_on(name: str, tmp_path: Path) -> None:
     make(name, epochs=5).fit(DATA, validation=0.2, patience=4).save(path + ".whole")
     # A model file has no times: equal models make equal files.
     assert Path(path + ".model").read_bytes() == Path(path + ".whole").read_bytes()
+
+
+def test_what_a_callback_changes_does_not_change_the_run(tmp_path: Path) -> None:
+    whole = contents(make("BPR", epochs=3).fit(DATA))
+    model = make("BPR", epochs=3)
+    (tmp_path / "elsewhere").mkdir()
+
+    def meddle(epoch: int, curve: Any) -> None:
+        model.set_params(lr=5.0, schedule="constant", factors=7, random_state=9)
+        curve.loss.clear()
+        curve.validation["recall@3"] = [1.0]
+        os.chdir(tmp_path / "elsewhere")
+        if epoch == 2:
+            raise Killed
+
+    home = Path.cwd()
+    try:
+        os.chdir(tmp_path)
+        with pytest.raises(Killed):
+            model.fit(DATA, checkpoint="run", callback=meddle)
+    finally:
+        os.chdir(home)
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["run"]
+    assert contents(make("BPR", epochs=3).fit(DATA, checkpoint=tmp_path / "run")) == whole
+
+
+def test_hyperparameters_of_numpy_are_those_of_python(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    given = {"epochs": np.int64(2), "factors": np.int32(4), "lr": np.float64(0.05)}
+    model = make("BPR", **given).fit(DATA, checkpoint=path)
+    again = make("BPR", epochs=2, factors=4, lr=0.05).fit(DATA, checkpoint=path)
+    assert contents(again) == contents(model)
+
+
+def test_a_folder_that_is_not_there_is_said_before_training(tmp_path: Path) -> None:
+    epochs: list[int] = []
+    with pytest.raises(FileNotFoundError, match="checkpoint is in no folder"):
+        make("BPR").fit(
+            DATA,
+            checkpoint=tmp_path / "nowhere" / "run",
+            callback=lambda epoch, curve: epochs.append(epoch),
+        )
+    assert epochs == []

@@ -56,7 +56,7 @@ def gru(state: Any, vector: Any, of_vector: Any, of_state: Any, bias: Any) -> An
 
 def gru_given(state: Any, given: Any, of_state: Any) -> Any:
     """:func:`gru` of ``vector @ of_vector + bias``."""
-    size = _size(of_state, 3)
+    size = _size(given, of_state, 3)
     own = state @ of_state
     gates = wy.sigmoid(given[..., : 2 * size] + own[..., : 2 * size])
     reset, update = gates[..., :size], gates[..., size:]
@@ -108,7 +108,7 @@ def lstm_given(
 ) -> tuple[Any, Any]:
     """:func:`lstm` of ``vector @ of_vector + bias``."""
     gates = 2 if coupled else 3
-    size = _size(of_state, gates + 1)
+    size = _size(given, of_state, gates + 1)
     both = given + state @ of_state
     opened = wy.sigmoid(both[..., : gates * size])
     new = wy.tanh(both[..., gates * size :])
@@ -118,12 +118,18 @@ def lstm_given(
     return show * wy.tanh(memory), memory
 
 
-def _size(of_state: Any, parts: int) -> Any:
+def _size(given: Any, of_state: Any, parts: int) -> Any:
     """The length of a state, by weights for so many gates and contents side by side."""
     size = of_state.shape[0]
     if of_state.shape[1] != parts * size:
         raise ValueError(
             f"of_state has shape {of_state.shape}, expected ({size}, {parts * size}): "
             f"{parts} matrices side by side"
+        )
+    # States of one number would be broadcast.
+    if given.shape[-1] != parts * size:
+        raise ValueError(
+            f"of_vector and bias give {given.shape[-1]} numbers, expected {parts * size}: "
+            f"{parts} matrices side by side, as of_state"
         )
     return size

@@ -41,7 +41,8 @@ def embedding(table: Any, ids: Any, padding: int | None = None) -> Any:
 
     Args:
         table: shape (m, d).
-        ids: integers of any shape, from 0 to m - 1.
+        ids: integers of any shape, from 0 to m - 1. In NumPy a negative id counts from the end;
+            ``fit`` refuses it.
         padding: the id that stands where a sequence has ended, one of the table's; None for none.
 
     Returns:
@@ -58,11 +59,11 @@ def embedding(table: Any, ids: Any, padding: int | None = None) -> Any:
     """
     if padding is None:
         return table[ids]
-    if not 0 <= padding < len(table):
+    if padding not in range(len(table)):
         raise ValueError(f"padding is {padding}, expected at least 0 and less than {len(table)}")
     # Ids are looked up by, not compared, in a loss that is read.
     there = np.arange(len(table)) != padding
-    return np.where((1.0 * there)[ids][..., None] > 0.0, table[ids], 0.0)
+    return np.where((1.0 * there)[:, None][ids] > 0.0, table[ids], 0.0)
 
 
 def layer_norm(x: Any, gain: Any = None, bias: Any = None, *, epsilon: float = 1e-6) -> Any:
@@ -98,8 +99,8 @@ def dropout(x: Any, draws: Any, rate: float, of: int = 1000) -> Any:
 
     Args:
         x: numbers of any shape.
-        draws: integers, at least 0 and less than ``of``, all equally probable, that broadcast to
-            the shape of ``x``.
+        draws: integers, at least 0 (which is not looked at in NumPy) and less than ``of``, all
+            equally probable, that broadcast to the shape of ``x``.
         rate: the share that is dropped, at least 0 and less than 1, rounded to parts of ``of``.
         of: how many integers there are to draw.
 
@@ -116,4 +117,4 @@ def dropout(x: Any, draws: Any, rate: float, of: int = 1000) -> Any:
         raise ValueError(f"rate is {rate}, expected at least 0 and less than 1, in parts of {of}")
     # Draws are looked up by, not compared, in a loss that is read.
     kept = 1.0 * (np.arange(of) >= dropped)
-    return np.where(kept[draws] > 0.0, x / (1.0 - dropped / of), 0.0)
+    return np.where(kept[draws] > 0.0, x / (1.0 - dropped / int(of)), 0.0)

@@ -22,14 +22,14 @@ __all__ = ["ewma_states", "gru_states", "lstm_states"]
 
 
 def ewma_states(vectors: Any, decay: Any) -> Any:
-    """The states of :func:`.ewma` after each of ``n`` vectors; the first vector is the first state.
+    """The states of :func:`.ewma` after each vector; the first vector is the first state.
 
     Args:
-        vectors: shape (n, d), at least one.
+        vectors: shape (t, d) or (n, t, d), at least one.
         decay: shape (d,).
 
     Returns:
-        Shape (n, d).
+        Shape (t, d) or (n, t, d).
 
     >>> import numpy as np
     >>> ewma_states(np.array([[1.0, 1.0], [0.0, 3.0], [0.0, 3.0]]), np.zeros(2))
@@ -38,8 +38,9 @@ def ewma_states(vectors: Any, decay: Any) -> Any:
            [0.25, 2.5 ]])
     """
     kept = wy.sigmoid(decay)
-    given = np.concatenate([vectors[:1], (1.0 - kept) * vectors[1:]])
-    return wy.linear_recurrence(given, kept)
+    steps = _swapped(vectors)
+    given = np.concatenate([steps[:1], (1.0 - kept) * steps[1:]])
+    return _swapped(wy.linear_recurrence(given, kept))
 
 
 def gru_states(vectors: Any, of_vector: Any, of_state: Any, bias: Any) -> Any:

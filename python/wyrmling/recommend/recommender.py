@@ -161,9 +161,11 @@ class Recommender(Stateful, ABC):
         watched: Watched,
     ) -> Self:
         self.check_params()
-        task = Task.of(self, data, before, epochs, validation)
-        watch = Watch(self, task, watched)
-        arrays = self._learn(replace(task, watch=watch))
+        # Settings that a callback changes count from the next fit on.
+        model = copy.copy(self)
+        task = Task.of(model, data, before, epochs, validation)
+        watch = Watch(model, task, watched)
+        arrays = model._learn(replace(task, watch=watch))
         self._fitted = watch.finish(arrays)
         return self
 

@@ -168,7 +168,7 @@ def run_of(
     for name, called in functions.items():
         run[name] = f"{called} {_source(getattr(model, name))}"
     if trainee.depends_on_epochs:
-        run["epochs"] = epochs
+        run["epochs"] = int(epochs)
     run["data"] = _described(data)
     if measured is not None:
         run["validation"] = f"{_described(measured[0])}, {measured[1]}"

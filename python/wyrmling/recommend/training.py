@@ -6,6 +6,8 @@ state, stops a run that no longer improves, and says so where popularity ranks b
 
 from __future__ import annotations
 
+import copy
+import errno
 import os
 import warnings
 from collections.abc import Callable
@@ -150,7 +152,8 @@ class Watch:
         self._patience = patience
         self._callback = callback
         self._progress = progress
-        self._path = None if checkpoint is None else os.fspath(checkpoint)
+        # A callback may change the working directory.
+        self._path = None if checkpoint is None else os.path.abspath(checkpoint)
         self._file: RunFile | None = None
         self._bar: Progress | None = None
         self._best: Arrays | None = None
@@ -200,7 +203,7 @@ class Watch:
         if self._task.validation is not None:
             stop = self._validate(number, arrays())
         if self._callback is not None:
-            stopped = bool(self._callback(number, history))
+            stopped = bool(self._callback(number, copy.deepcopy(history)))
         if self._file is not None:
             self._file.save(Progressed(history, self._best, stopped))
         return stop or stopped
@@ -261,9 +264,14 @@ class Watch:
 
 
 def _check_checkpoint(checkpoint: object, model: Learner) -> None:
-    """Raises TypeError for what is no path, ValueError for a model that cannot go on from one."""
+    """Raises TypeError for what is no path, ValueError for a model that cannot go on from one.
+
+    A folder that is not there is a FileNotFoundError now, and not after the first epoch.
+    """
     if not isinstance(checkpoint, (str, os.PathLike)):
         raise TypeError(f"checkpoint is {checkpoint!r}, expected a path")
+    if not os.path.isdir(os.path.dirname(os.path.abspath(checkpoint))):
+        raise FileNotFoundError(errno.ENOENT, "checkpoint is in no folder", os.fspath(checkpoint))
     if not model._resumes:
         raise ValueError(
             f"checkpoint is {os.fspath(checkpoint)!r}, expected None: {type(model).__name__} does "

@@ -39,7 +39,8 @@ class EWMA(SequenceModel):
         return loss
 
     def _encode(self, vectors: npt.NDArray[Any], arrays: Any) -> Any:
-        return nn.ewma_states(vectors, arrays["decay"])[-1]
+        # Steps come first, then sequences, if there are several.
+        return nn.ewma_states(np.swapaxes(vectors, 0, -2), arrays["decay"])[..., -1, :]
 
     def _reasons(self, user: int | NewUser, item: int) -> Reasons:
         """The state is a sum of vectors of items with weights of the decay: parts are exact."""
