@@ -54,6 +54,17 @@ def test_every_model_is_trained_and_asked(
     assert len(json.loads(capsys.readouterr().out)["similar"]) == 2
 
 
+def test_models_of_sequences_say_whose_order_they_take(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["train", file, "--epochs", 1, "--threads", 1, "--out", tmp_path / "model", "--model"]
+    said = []
+    for more in (["ewma"], ["ewma", "--time-column", "rating"], ["bpr"]):
+        assert run(*command, *more) == 0
+        said.append("since --time-column is not given" in capsys.readouterr().out)
+    assert said == [True, False, False]
+
+
 def test_hyperparameters_are_options(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "model"
     for arguments, expected in (

@@ -36,7 +36,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
             metavar="COLUMN",
             help=f"the column of the {what}: its name in the header, or its number from 1 "
             "(in read_interactions, from 0)"
-            + ("; none is used unless it is given" if what in ("weight", "time") else ""),
+            + ("; none is used unless it is given" if what in ("weight", "time") else "")
+            + (", and models of sequences take the order of the lines" if what == "time" else ""),
         )
     option(
         "--delimiter",

@@ -26,7 +26,12 @@ def loss(items: Any, item_bias: Any, decay: Any, history: Any, negatives: Any, r
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class EWMA(SequenceModel):
-    """The state is an exponentially weighted moving average, whose decay is learnt."""
+    """The next item, by an exponentially weighted moving average of the vectors of those before.
+
+    The average is :func:`wyrmling.nn.ewma_states`; how much of it each step keeps is learnt, a
+    number for each element of a vector. Interactions are taken in the order of their times, or of
+    their rows where there are no times; values and weights count for nothing.
+    """
 
     loss: LossName = "softmax"
     n_negatives: Annotated[int, Bounds(least=1, most=2**10)] = 50
