@@ -15,8 +15,8 @@ pass.
 
 The submodules: ``arrays`` has NumPy's array functions that are made of several operators, which are
 exported here too, ``sampling`` draws inputs anew for every sample, ``datasets`` reads interactions,
-makes them up and downloads published ones, ``data`` has the classes of interactions and ids, ``nn`` has
-layers and initialisers, ``recommend`` has recommenders and their files, ``evaluation`` measures
+makes them up and downloads published ones, ``data`` has the classes of interactions and ids, ``nn``
+has layers and initialisers, ``recommend`` has recommenders and their files, ``evaluation`` measures
 them, ``serving`` answers HTTP requests with them and makes wheels of them, ``linalg`` is NumPy's
 linear algebra, ``special`` has the functions of ``scipy.special``.
 
