@@ -53,7 +53,7 @@ class ImplicitALS(VectorModel):
 
     Equal random states give the same bits for any number of threads. An epoch solves all users and
     then all items. The learning curve has the loss after it, divided by the number of pairs that
-    occur: ``Σ c (p - users[u]·items[i])²`` over all pairs, where p is 1 and c is ``1 + alpha·r`` for
+    occur: ``Σ c (p - users[u]·items[i])²`` over all pairs, where p is 1 and c ``1 + alpha·r`` for
     those that occur and p is 0 and c is 1 for all others, plus the penalties (Hu, Koren and
     Volinsky, 2008). `partial_fit` goes on with all interactions, old and new.
 
