@@ -100,12 +100,18 @@ def test_what_makes_no_sense(
 
 
 def test_help_names_the_hyperparameters(capsys: pytest.CaptureFixture[str]) -> None:
-    for name, option in (("bpr", "--l2-bias"), ("ease", "--l2"), ("sasrec", "--max-length")):
+    for name, option, says in (
+        ("bpr", "--l2-bias", "that of biases [0.001]"),
+        ("ease", "--l2", "it grows with the data, and hundreds are usual"),
+        ("sasrec", "--max-length", "how many items a state may depend on [100]"),
+        ("als", "--solver", '"cg", conjugate gradients, or "cholesky"'),
+    ):
         with pytest.raises(SystemExit):
             run("train", "--model", name, "--help")
         said = capsys.readouterr().out
         assert f"hyperparameters of {name}" in said
         assert option in said
+        assert says in " ".join(said.split())
 
 
 def test_models_are_measured(

@@ -43,12 +43,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--delimiter",
         type=types.delimiter,
         metavar="TEXT",
-        help="what separates columns: , ; | :: or tab [found out]",
+        help="what separates columns: , ; | :: or tab [as the file has it]",
     )
     option(
         "--header",
         action=argparse.BooleanOptionalAction,
-        help="whether the first line names the columns [found out]",
+        help="whether the first line names the columns [as it looks]",
     )
 
 
