@@ -267,9 +267,9 @@ fn trained_loss<'py>(
 /// batch is what is minimised. ``columns`` maps inputs to arrays with a row for each sample,
 /// ``sample`` maps index inputs to samplers that draw anew for every sample. Samples are shuffled
 /// every epoch and all are used, in batches of ``batch_size``; the last batch may be shorter. An
-/// ``IndexInput`` that is only looked up in (``features`` in ``w[features[i]]``) is no column but
-/// a table, the same for every batch. ``columns`` may give it; else it is as it is now, or as it was
-/// when the program was frozen.
+/// ``IndexInput`` that is only looked up in (``features`` in ``w[features[i]]``) is no column
+/// but a table, the same for every batch. ``columns`` may give it; else it is as it is now, or as
+/// it was when the program was frozen.
 ///
 /// ``threads`` workers (0: one for each core) update the parameters without locks (Hogwild;
 /// Recht et al., 2011). Equal seeds give equal bits with ``threads=1``, and for any fixed
@@ -282,10 +282,10 @@ fn trained_loss<'py>(
 ///
 /// To go on with a run, give ``first_epoch`` the number of epochs that were trained before:
 /// ``fit`` then trains ``epochs - first_epoch`` more, none if both are equal. What is drawn in an
-/// epoch, and the order of its samples, depends on the seed and on the number of the epoch alone. So
-/// with the parameters and the optimizer as they were after epoch k - 1 (``load_checkpoint``), the same
-/// arguments and ``first_epoch=k`` give the bits of the run that was not interrupted, wherever equal
-/// seeds do.
+/// epoch, and the order of its samples, depends on the seed and on the number of the epoch alone.
+/// So with the parameters and the optimizer as they were after epoch k - 1 (``load_checkpoint``),
+/// the same arguments and ``first_epoch=k`` give the bits of the run that was not interrupted,
+/// wherever equal seeds do.
 ///
 /// Columns are copied when ``fit`` begins, but for those that are a ``numpy.memmap``, as of
 /// ``np.load(path, mmap_mode="r")``: these are read from the file as they are needed, and may be

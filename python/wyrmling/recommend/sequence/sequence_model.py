@@ -45,6 +45,7 @@ class SequenceModel(FactorModel):
         loss: how the item that came is compared with ``n_negatives`` that the user never had:
             ``"bpr"``, ``"hinge"``, ``"warp"`` (the first that violates the order, by its estimated
             rank) or ``"softmax"``.
+        n_negatives: how many items are drawn for each item of a history.
         max_length: how many items a state may depend on.
     """
 
