@@ -54,6 +54,17 @@ def test_every_model_is_trained_and_asked(
     assert len(json.loads(capsys.readouterr().out)["similar"]) == 2
 
 
+def test_models_of_sequences_say_whose_order_they_take(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["train", file, "--epochs", 1, "--threads", 1, "--out", tmp_path / "model", "--model"]
+    said = []
+    for more in (["ewma"], ["ewma", "--time-column", "rating"], ["bpr"]):
+        assert run(*command, *more) == 0
+        said.append("since --time-column is not given" in capsys.readouterr().out)
+    assert said == [True, False, False]
+
+
 def test_hyperparameters_are_options(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "model"
     for arguments, expected in (
@@ -89,12 +100,18 @@ def test_what_makes_no_sense(
 
 
 def test_help_names_the_hyperparameters(capsys: pytest.CaptureFixture[str]) -> None:
-    for name, option in (("bpr", "--l2-bias"), ("ease", "--l2"), ("sasrec", "--max-length")):
+    for name, option, says in (
+        ("bpr", "--l2-bias", "that of biases [0.001]"),
+        ("ease", "--l2", "it grows with the data, and hundreds are usual"),
+        ("sasrec", "--max-length", "how many items a state may depend on [100]"),
+        ("als", "--solver", '"cg", conjugate gradients, or "cholesky"'),
+    ):
         with pytest.raises(SystemExit):
             run("train", "--model", name, "--help")
         said = capsys.readouterr().out
         assert f"hyperparameters of {name}" in said
         assert option in said
+        assert says in " ".join(said.split())
 
 
 def test_models_are_measured(

@@ -94,12 +94,12 @@ LAST_ITEMS = Protocol(
 
 SPACES: dict[str, dict[str, Draw]] = {
     "EWMA": {
-        "factors": one_of(32, 64),
-        "lr": log_uniform(0.08, 0.3),
-        "l2": log_uniform(1e-4, 2e-3),
+        "factors": one_of(32, 64, 128),
+        "lr": log_uniform(0.05, 0.3),
+        "l2": log_uniform(1e-4, 3e-3),
         "init_scale": log_uniform(0.02, 0.1),
-        "n_negatives": one_of(50, 100),
-        "epochs": one_of(5, 10, 20),
+        "n_negatives": one_of(100, 300),
+        "epochs": one_of(10, 20, 30),
     },
     "LSTM": {
         "lr": log_uniform(0.003, 0.01),

@@ -2,8 +2,10 @@
 
 Operators on ``Parameter``, ``Input``, ``IndexInput`` and ``Variable`` record how values were
 computed; ``backward`` collects gradients. ``freeze`` compiles a loss to a ``Program``, and
-``fit`` trains it without Python in the loop. Transforms such as ``grad`` differentiate functions of
-plain NumPy code by running them, ``draw`` shows a graph.
+``fit`` trains it, or a plain Python function of one sample, without Python in the loop;
+``save_checkpoint`` and ``load_checkpoint`` keep what a run needs to go on in another process.
+Transforms such as ``grad`` differentiate functions of plain NumPy code, of which they compile the
+source, or which they run on variables. ``draw`` shows a graph.
 
 A function that has the name of one of NumPy's is that function, for variables too. These are of
 this package: ``relu``, ``sigmoid``, ``logsigmoid``, ``softplus``, ``softmax``, ``log_softmax``,
@@ -13,8 +15,9 @@ pass.
 
 The submodules: ``arrays`` has NumPy's array functions that are made of several operators, which are
 exported here too, ``sampling`` draws inputs anew for every sample, ``datasets`` reads interactions,
-makes them up and downloads published ones, ``data`` is these and ids, ``nn`` has parts of models,
-``recommend`` has recommenders and their files, ``evaluation`` measures them, ``linalg`` is NumPy's
+makes them up and downloads published ones, ``data`` has the classes of interactions and ids, ``nn``
+has layers and initialisers, ``recommend`` has recommenders and their files, ``evaluation`` measures
+them, ``serving`` answers HTTP requests with them and makes wheels of them, ``linalg`` is NumPy's
 linear algebra, ``special`` has the functions of ``scipy.special``.
 
 >>> import wyrmling as wy

@@ -267,9 +267,9 @@ fn trained_loss<'py>(
 /// batch is what is minimised. ``columns`` maps inputs to arrays with a row for each sample,
 /// ``sample`` maps index inputs to samplers that draw anew for every sample. Samples are shuffled
 /// every epoch and all are used, in batches of ``batch_size``; the last batch may be shorter. An
-/// ``IndexInput`` that is only looked up in (``features`` in ``w[features[i]]``) is no column: it
-/// is a table, the same for every batch, as it is now, or was when the program was frozen; or as
-/// ``columns`` gives it.
+/// ``IndexInput`` that is only looked up in (``features`` in ``w[features[i]]``) is no column
+/// but a table, the same for every batch. ``columns`` may give it; else it is as it is now, or as
+/// it was when the program was frozen.
 ///
 /// ``threads`` workers (0: one for each core) update the parameters without locks (Hogwild;
 /// Recht et al., 2011). Equal seeds give equal bits with ``threads=1``, and for any fixed
@@ -280,22 +280,23 @@ fn trained_loss<'py>(
 /// shows a bar if tqdm is installed, else a line for each epoch. Ctrl-C ends the run in time;
 /// parameters keep what they have learned.
 ///
-/// A run goes on by ``first_epoch``, the number of epochs that were trained before: it has those from
-/// ``first_epoch`` on, of ``epochs`` in all, and none if that are all. What is drawn in an epoch, and
-/// the order of its samples, depends on the seed and on the number of the epoch alone. So with the
-/// parameters and the optimizer as they were after epoch k - 1 (``load_checkpoint``), the same
-/// arguments and ``first_epoch=k`` give the bits of the run that was not interrupted, wherever equal
-/// seeds do.
+/// To go on with a run, give ``first_epoch`` the number of epochs that were trained before:
+/// ``fit`` then trains ``epochs - first_epoch`` more, none if both are equal. What is drawn in an
+/// epoch, and the order of its samples, depends on the seed and on the number of the epoch alone.
+/// So with the parameters and the optimizer as they were after epoch k - 1 (``load_checkpoint``),
+/// the same arguments and ``first_epoch=k`` give the bits of the run that was not interrupted,
+/// wherever equal seeds do.
 ///
 /// Columns are copied when ``fit`` begins, but for those that are a ``numpy.memmap``, as of
 /// ``np.load(path, mmap_mode="r")``: these are read from the file as they are needed, and may be
-/// larger than memory (docs/training.md). They hold the input's type, float32 or float64 (any of both
-/// for a function), or uint32, int32 or int64 for indices, in C order; other arrays are copied. An
-/// index that was changed in the file during the run ends it with IndexError.
+/// larger than memory (docs/training.md). Such a column is in C order and has the input's type,
+/// float32 or float64 (for a function either of them), or uint32, int32 or int64 for indices; other
+/// arrays are copied. If the file is changed during the run so that an index is out of the range
+/// that it had at the start, the run ends with IndexError.
 ///
 /// While it runs with ``threads=1``, other threads that read its parameters wait until the epoch
-/// ends. Operators of your own that the loss calls cannot read them then (RuntimeError), and can
-/// never change them: they would wait for themselves.
+/// ends. Operators of your own that the loss calls cannot read them then, and can never change
+/// them: either is a RuntimeError, since it would wait for itself.
 ///
 /// ``loss`` may also be a plain Python function of parameters and one sample, that returns a
 /// number. The sum over a batch is what is minimised. ``columns``, ``sample`` and ``parameters``

@@ -106,10 +106,11 @@ def test_losses_by_hand(name: str) -> None:
         assert found == pytest.approx(by_hand(name, score, others, 50))
 
 
-def test_steps_are_compared_with_what_came_next() -> None:
+@pytest.mark.parametrize("shape", [(2,), (4, 2)], ids=["for all", "for each"])
+def test_steps_are_compared_with_what_came_next(shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(3)
     items, bias = rng.normal(size=(8, 4)), rng.normal(size=8)
-    history, negatives = np.array([3, 1, 4, 1]), rng.integers(0, 8, 2)
+    history, negatives = np.array([3, 1, 4, 1]), rng.integers(0, 8, shape)
     states = rng.normal(size=(3, 4))
     seen: list[Any] = []
     next_items(states, items, bias, history, negatives, lambda *given: seen.extend(given))
@@ -117,14 +118,15 @@ def test_steps_are_compared_with_what_came_next() -> None:
     for k in range(3):
         came = history[k + 1]
         assert score[k] == pytest.approx(states[k] @ items[came] + bias[came])
-        for j, drawn in enumerate(negatives):
+        for j, drawn in enumerate(np.broadcast_to(negatives, (4, 2))[k + 1]):
             assert others[k, j] == pytest.approx(states[k] @ items[drawn] + bias[drawn])
     assert n_items == 8
 
 
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("name", LOSSES)
-def test_gradients_are_differences(kind: str, name: str) -> None:
+@pytest.mark.parametrize("shape", [(2,), (5, 2)], ids=["for all", "for each"])
+def test_gradients_are_differences(kind: str, name: str, shape: tuple[int, ...]) -> None:
     """Of the loss of a history, by every parameter, in double precision."""
     rng = np.random.default_rng(4)
     model = small(kind, factors=3, max_length=5)
@@ -135,7 +137,7 @@ def test_gradients_are_differences(kind: str, name: str) -> None:
     ranking = partial(LOSSES[name], count=2)
     loss = partial(model._loss(), ranking=ranking)
     fixed: dict[str, Any] = {"history": np.array([1, 5, 2, 5, 7])}
-    fixed["negatives"] = rng.integers(0, 9, 2)
+    fixed["negatives"] = rng.integers(0, 9, shape)
 
     def of(given: dict[str, Any]) -> Any:
         return loss(**given, **fixed)
@@ -156,6 +158,7 @@ def test_gradients_are_differences(kind: str, name: str) -> None:
 @pytest.mark.parametrize("name", LOSSES)
 def test_planted_orders_are_found(kind: str, name: str) -> None:
     settings: dict[str, Any] = {"loss": name, "epochs": 30, "factors": 12, "n_negatives": 5}
+    settings["shared_negatives"] = name in ("warp", "softmax")
     settings["lr"] = 0.1 if kind == "EWMA" else 0.02
     if kind in ("GRU", "LSTM"):
         settings["epochs"] = 60

@@ -36,18 +36,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
             metavar="COLUMN",
             help=f"the column of the {what}: its name in the header, or its number from 1 "
             "(in read_interactions, from 0)"
-            + ("; none is used unless it is given" if what in ("weight", "time") else ""),
+            + ("; none is used unless it is given" if what in ("weight", "time") else "")
+            + (", and models of sequences take the order of the lines" if what == "time" else ""),
         )
     option(
         "--delimiter",
         type=types.delimiter,
         metavar="TEXT",
-        help="what separates columns: , ; | :: or tab [found out]",
+        help="what separates columns: , ; | :: or tab [as the file has it]",
     )
     option(
         "--header",
         action=argparse.BooleanOptionalAction,
-        help="whether the first line names the columns [found out]",
+        help="whether the first line names the columns [as it looks]",
     )
 
 

@@ -7,6 +7,8 @@ takes that as text, and is checked in the same way.
 from __future__ import annotations
 
 import argparse
+import inspect
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from types import NoneType
@@ -77,6 +79,7 @@ def add_options(parser: argparse.ArgumentParser, name: str) -> None:
     model = MODELS[name]
     group = parser.add_argument_group(f"hyperparameters of {name}")
     defaults = {field.name: field.default for field in fields(model)}
+    texts = described(model)
     for parameter, kind in parameter_types(model).items():
         if parameter in COMMON:
             continue
@@ -86,8 +89,20 @@ def add_options(parser: argparse.ArgumentParser, name: str) -> None:
             type=parsed(parameter, kind),
             default=defaults[parameter],
             metavar=_metavar(kind),
-            help="[%(default)s]",
+            help=f"{texts.get(parameter, '')} [%(default)s]".lstrip(),
         )
+
+
+def described(model: type[Recommender]) -> dict[str, str]:
+    """What the docstrings of a model and of its bases say of each argument, on one line."""
+    texts: dict[str, str] = {}
+    for kind in reversed(model.__mro__):
+        _, _, listed = inspect.cleandoc(kind.__doc__ or "").partition("Args:\n")
+        # An argument is indented by 4, its further lines by 8; what follows the list by nothing.
+        for name, text in re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", listed, re.MULTILINE):
+            plain = re.sub(r":\w+:`\.?([^`]*)`|``([^`]*)``", r"\1\2", " ".join(text.split()))
+            texts[name] = plain.rstrip(".").replace("%", "%%")
+    return texts
 
 
 def model_of(options: argparse.Namespace) -> Recommender:

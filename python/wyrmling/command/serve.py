@@ -26,11 +26,24 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     option = parser.add_argument
     option("model", metavar="MODEL", help="what train has written")
-    option("--host", default="127.0.0.1", help="where to answer; only here [%(default)s]")
-    option("--port", type=int, default=8000, help="0 takes one that is free [%(default)s]")
+    option(
+        "--host",
+        default="127.0.0.1",
+        help="the address to listen at; the default is this machine alone [%(default)s]",
+    )
+    option(
+        "--port",
+        type=int,
+        default=8000,
+        help="the port to listen at; 0 takes a free one [%(default)s]",
+    )
     option("--ui", action="store_true", help="show a web page at /")
     option("--threads", type=int, default=4, help="requests answered at once [%(default)s]")
     option(
-        "--max-body", type=int, default=1 << 20, metavar="BYTES", help="of a request [%(default)s]"
+        "--max-body",
+        type=int,
+        default=1 << 20,
+        metavar="BYTES",
+        help="how large a request may be [%(default)s]",
     )
     option("--mmap", action="store_true", help="map the file into memory, shared by processes")

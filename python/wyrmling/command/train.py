@@ -10,6 +10,7 @@ from collections.abc import Callable
 from ..data import Interactions
 from ..progress import Steps
 from ..recommend import LearningCurve, Recommender
+from ..recommend.sequence import SequenceModel
 from . import files, types
 from .models import add_options as add_model_options
 from .models import model_of
@@ -27,6 +28,8 @@ def run(options: argparse.Namespace) -> None:
     say(f"data        {describe(data)}")
     say(f"columns     {printable(columns)}")
     model = model_of(options)
+    if isinstance(model, SequenceModel) and data.times is None:
+        say("order       that of the lines, since --time-column is not given")
     if options.holdout is not None:
         train, test = data.split(options.holdout, options.seed)
         say(f"held out    {len(test):,} interactions, to measure a model of the others")

@@ -17,7 +17,7 @@ from .ids import Ids
 from .pairs import Combine, combined, grouped
 from .splits import By, held_out, last_of_each
 
-__all__ = ["Interactions"]
+__all__ = ["Interactions", "check_interactions"]
 
 IndexArray = npt.NDArray[np.uint32]
 FloatArray = npt.NDArray[np.float32]
@@ -290,6 +290,15 @@ class Interactions:
             self.take(last),
             values=None if own is None else combined(own[order], starts, values),
             weights=None if self.weights is None else combined(self.weights[order], starts, values),
+        )
+
+
+def check_interactions(name: str, given: Any) -> None:
+    """Refuses an argument that is no Interactions, and says what makes them."""
+    if not isinstance(given, Interactions):
+        raise TypeError(
+            f"{name}: expected Interactions, got {type(given).__name__}; Interactions.from_frame, "
+            "from_csr and from_ids make them"
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..arguments import check_flag
 from ..data import Interactions
+from ..data.interactions import check_interactions
 from ..progress import Steps
 from .evaluate import Unknown, evaluate
 from .metrics import parse
@@ -137,8 +138,8 @@ def compare(
     if not models:
         raise ValueError("models is empty, expected at least one")
     for name, data in (("train", train), ("test", test)):
-        if not (isinstance(data, Interactions) or (name == "train" and data is None)):
-            raise TypeError(f"{name}: expected Interactions, got {type(data).__name__}")
+        if data is not None or name == "test":
+            check_interactions(name, data)
     wanted = [metric.name for metric in parse(metrics)]
     check_flag("progress", progress)
     fitted: dict[str, Any] = {}

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..arguments import check_integer
 from ..data import Interactions
+from ..data.interactions import check_interactions
 from .evaluate import evaluate
 from .metrics import DEFAULT, parse
 from .models import copied
@@ -107,8 +108,7 @@ def cross_validate(
     >>> len(found.folds), found["auc"] > 0.6, found.spread["auc"] < 0.05
     (3, True, True)
     """
-    if not isinstance(data, Interactions):
-        raise TypeError(f"data: expected Interactions, got {type(data).__name__}")
+    check_interactions("data", data)
     wanted = [metric.name for metric in parse(metrics)]
     seed = check_integer("random_state", random_state, 0, 2**63 - 1)
     copied(model, {})

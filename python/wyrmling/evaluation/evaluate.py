@@ -12,6 +12,7 @@ import numpy.typing as npt
 from .. import _core
 from ..arguments import check_choice, check_flag, check_integer, is_one
 from ..data import Interactions
+from ..data.interactions import check_interactions
 from .intervals import check_level
 from .metrics import DEFAULT, parse
 from .ranking import measured
@@ -83,8 +84,7 @@ def evaluate(
     exclude_seen = check_flag("exclude_seen", exclude_seen)
     check_choice("unknown", unknown, ("skip", "error"))
     check_flag("progress", progress)
-    if not isinstance(test, Interactions):
-        raise TypeError(f"test: expected Interactions, got {type(test).__name__}")
+    check_interactions("test", test)
     known = trained(model)
     pairs, skipped = _pairs(known, test, users, unknown)
     rows = np.flatnonzero(pairs.counts).astype(np.uint32)

@@ -22,6 +22,7 @@ import numpy as np
 
 from ..arguments import check_choice, check_flag, check_integer
 from ..data import Interactions
+from ..data.interactions import check_interactions
 from ..progress import Steps
 from .evaluate import evaluate
 from .metrics import parse
@@ -171,8 +172,7 @@ def search(
     >>> evaluate(found.model, test)["auc"] > 0.6
     True
     """
-    if not isinstance(data, Interactions):
-        raise TypeError(f"data: expected Interactions, got {type(data).__name__}")
+    check_interactions("data", data)
     check_choice("method", method, ("random", "halving"))
     (wanted,) = parse([metric])
     seed = check_integer("random_state", random_state, 0, 2**63 - 1)

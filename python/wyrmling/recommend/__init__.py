@@ -3,20 +3,22 @@
 All have the methods of :class:`Recommender`: ``fit``, ``recommend``, ``similar_items``, ``fold_in``
 and others.
 
-==================  ==============================================================================
-:class:`Popularity`  what most users had
-:class:`BPR`         vectors, by pairs of items
-:class:`WARP`        vectors, by pairs of items, the head of the ranking first
-:class:`LogisticMF`  vectors, by the probability of an interaction
-:class:`SampledSoftmax`  vectors, by one item against several
-:class:`ExplicitMF`  vectors and biases, by ratings
-:class:`ImplicitALS`  vectors, by alternating least squares over all pairs
-:class:`EASE`        a weight for each pair of items, in closed form
-:class:`ItemKNN`     the items most like those that a user had
+=============================  =========================================================
+:class:`Popularity`            what most users had
+:class:`BPR`                   vectors, by pairs of items
+:class:`WARP`                  vectors, by pairs of items, the head of the ranking first
+:class:`LogisticMF`            vectors, by the probability of an interaction
+:class:`SampledSoftmax`        vectors, by one item against several
+:class:`ExplicitMF`            vectors and biases, by ratings
+:class:`ImplicitALS`           vectors, by alternating least squares over all pairs
+:class:`EASE`                  a weight for each pair of items, in closed form
+:class:`ItemKNN`               similarities of items, by the users they share
 :class:`FactorizationMachine`  sums of vectors of features, of users and of items
-:class:`EWMA`, :class:`GRU`, :class:`LSTM`, :class:`SASRec`  the next item, by those before
-:class:`Custom`      vectors, by a loss of your own
-==================  ==============================================================================
+:class:`EWMA`                  the next item, by a moving average of those before
+:class:`GRU`, :class:`LSTM`    the next item, by a recurrent network over those before
+:class:`SASRec`                the next item, by attention to those before
+:class:`Custom`                vectors, by a loss of your own
+=============================  =========================================================
 """
 
 from .als import ImplicitALS

@@ -16,7 +16,7 @@ performance of iALS on item recommendation benchmarks", RecSys 2022).
 With one side fixed, each row of the other is a least-squares problem of its own, which is solved
 exactly (``solver="cholesky"``) or improved by some steps of conjugate gradients (Takács, Pilászy
 and Tikk, "Applications of the conjugate gradient method for implicit feedback collaborative
-filtering", RecSys 2011), which is faster and as good.
+filtering", RecSys 2011), which is faster and ranks as well.
 """
 
 from __future__ import annotations
@@ -51,9 +51,11 @@ class ImplicitALS(VectorModel):
     weights; without values each counts 1. Values are at least 0, and one of 0 is no interaction.
     Ratings are no amounts: leave them out (``values=None``), or let only high ones count.
 
-    Of some random state the result has the same bits for any number of threads. An epoch solves all
-    users and then all items; the loss that the history has is the sum above after it, for each pair
-    that occurs. `partial_fit` goes on with all interactions, old and new.
+    Equal random states give the same bits for any number of threads. An epoch solves all users and
+    then all items. The learning curve has the loss after it, divided by the number of pairs that
+    occur: ``Σ c (p - users[u]·items[i])²`` over all pairs, where p is 1 and c ``1 + alpha·r`` for
+    those that occur and p is 0 and c is 1 for all others, plus the penalties (Hu, Koren and
+    Volinsky, 2008). `partial_fit` goes on with all interactions, old and new.
 
     Args:
         factors: length of the vectors.

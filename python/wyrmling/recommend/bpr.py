@@ -35,9 +35,9 @@ def loss(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BPR(FactorModel):
-    """Bayesian personalised ranking: for interactions that say that, not how much, one is liked.
+    """Bayesian personalised ranking: for interactions that say what is liked, not how much.
 
-    Of values nothing is used; weights multiply the loss of an interaction. The defaults suit data
+    Values count for nothing; weights multiply the loss of an interaction. The defaults suit data
     of the size of MovieLens 100K; larger data needs fewer epochs and bears more factors.
     """
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..data import Id, Interactions
+from ..data.interactions import check_interactions
 from .factors import COLUMNS, DRAWN, PARAMETERS, TYPES, FactorModel, Loss
 from .files import check_arrays
 from .fitted import ArrayType, Fitted, NewUser
@@ -80,8 +81,7 @@ class Custom(FactorModel):
         >>> model.recommend("bob")
         [('tea', 2.0)]
         """
-        if not isinstance(data, Interactions):
-            raise TypeError(f"data: expected Interactions, got {type(data).__name__}")
+        check_interactions("data", data)
         given: dict[str, Any] = {
             "users": users,
             "items": items,

@@ -24,6 +24,7 @@ import wyrmling as wy
 
 from .. import _core
 from ..data import Id, Ids, Interactions
+from ..data.interactions import check_interactions
 from .arguments import numbers_of
 from .factors import FactorModel, Loss
 from .features import Features
@@ -132,8 +133,7 @@ class FactorizationMachine(FactorModel):
         item_features: Given | None,
         settings: dict[str, Any],
     ) -> Self:
-        if not isinstance(data, Interactions):
-            raise TypeError(f"data: expected Interactions, got {type(data).__name__}")
+        check_interactions("data", data)
         model = copy(self)
         # Those with features alone are known, too, after all others.
         if user_features is not None:

@@ -39,6 +39,9 @@ class LogisticMF(FactorModel):
     """Logistic matrix factorisation: scores are log-odds of an interaction.
 
     They are the odds among an item and ``n_negatives`` others drawn at random, not among all.
+
+    Args:
+        n_negatives: how many items are drawn for each interaction.
     """
 
     lr: Annotated[float, Bounds(above=0)] = 0.1

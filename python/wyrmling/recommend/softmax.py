@@ -36,7 +36,11 @@ def loss(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SampledSoftmax(FactorModel):
-    """Softmax over an item and ``n_negatives`` others, drawn for each interaction."""
+    """Softmax over an item and ``n_negatives`` others, drawn for each interaction.
+
+    Args:
+        n_negatives: how many items are drawn for each interaction.
+    """
 
     lr: Annotated[float, Bounds(above=0)] = 0.1
     l2: Annotated[float, Bounds(least=0)] = 0.055

@@ -21,6 +21,7 @@ import wyrmling as wy
 from .. import _core
 from ..arguments import check_flag
 from ..data import Ids, Interactions
+from ..data.interactions import check_interactions
 from ..evaluation import evaluate
 from ..evaluation.metrics import parse
 from ..evaluation.trained import Trained
@@ -82,10 +83,7 @@ class Task:
         validation: Interactions | float | None,
     ) -> Task:
         """Checks what a model is given, and numbers it as the model does."""
-        if not isinstance(data, Interactions):
-            raise TypeError(
-                f"data: expected Interactions, got {type(data).__name__}; see wyrmling.datasets"
-            )
+        check_interactions("data", data)
         check("epochs", epochs, Annotated[int, Bounds(least=1)] | None)
         rng = np.random.default_rng(model.random_state)
         kept_out = None

@@ -1,7 +1,7 @@
 """Models of vectors: users and items are vectors, and a score is their product.
 
 What has arrays ``users`` and ``items`` scores by them, and by ``user_bias``, ``item_bias`` and
-``bias`` if it has those too. How it finds them is its own business: by stochastic gradient descent
+``bias`` if it has those too. A subclass finds them, by stochastic gradient descent
 (:mod:`.factors`) or by least squares (:mod:`.als`).
 """
 

@@ -37,10 +37,12 @@ def loss(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class WARP(FactorModel):
-    """Ranking with the head of the list in mind: for interactions that say that one is liked.
+    """Ranking in which the head of the list counts most: for interactions that say what is liked.
 
-    Of values nothing is used; weights multiply the loss of an interaction. ``n_negatives`` is how
-    many items are drawn at most for one that violates the order.
+    Values count for nothing; weights multiply the loss of an interaction.
+
+    Args:
+        n_negatives: how many items are drawn at most until one violates the order.
     """
 
     lr: Annotated[float, Bounds(above=0)] = 0.01

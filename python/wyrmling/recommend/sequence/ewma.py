@@ -26,11 +26,18 @@ def loss(items: Any, item_bias: Any, decay: Any, history: Any, negatives: Any, r
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class EWMA(SequenceModel):
-    """The state is an exponentially weighted moving average, whose decay is learnt."""
+    """The next item, by an exponentially weighted moving average of the vectors of those before.
 
+    The average is :func:`wyrmling.nn.ewma_states`; how much of it each step keeps is learnt, a
+    number for each element of a vector. Interactions are taken in the order of their times, or of
+    their rows where there are no times; values and weights count for nothing.
+    """
+
+    n_negatives: Annotated[int, Bounds(least=1, most=2**14)] = 300
+    shared_negatives: bool = True
     lr: Annotated[float, Bounds(above=0)] = 0.16
-    l2: Annotated[float, Bounds(least=0)] = 4e-4
-    epochs: Annotated[int, Bounds(least=1)] = 10
+    l2: Annotated[float, Bounds(least=0)] = 6e-4
+    epochs: Annotated[int, Bounds(least=1)] = 20
 
     def _parameter_types(self) -> dict[str, ArrayType]:
         return {"decay": ArrayType(("factors",))}

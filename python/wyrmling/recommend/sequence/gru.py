@@ -33,7 +33,12 @@ def loss(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GRU(GatedModel):
-    """The state is that of a gated recurrent unit (:func:`wyrmling.nn.gru`)."""
+    """The next item, by the state of a gated recurrent unit (:func:`wyrmling.nn.gru`).
+
+    Hidasi et al., "Session-based recommendations with recurrent neural networks", 2016.
+    Interactions are taken in the order of their times, or of their rows where there are no times;
+    values and weights count for nothing.
+    """
 
     _parts = 3
     _shown = 1.0

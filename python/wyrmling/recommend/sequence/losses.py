@@ -24,12 +24,16 @@ def next_items(
 ) -> Any:
     """The loss of states, one before each item of a history but the first, shape (n, d).
 
-    ``negatives`` has ``k`` items drawn for the history, shape (k,), with which each of its steps is
-    compared: their scores are one matrix product, and each is read once.
+    ``negatives`` has ``k`` items drawn for each item of the history, shape (n + 1, k), or for all,
+    shape (k,).
     """
     came = history[1:]
     score = wy.vecdot(states, items[came]) + item_bias[came]
-    others = states @ items[negatives].T + item_bias[negatives]
+    if negatives.ndim == 1:
+        others = states @ items[negatives].T + item_bias[negatives]
+    else:
+        drawn = negatives[1:]
+        others = wy.vecdot(states[:, None, :], items[drawn]) + item_bias[drawn]
     return ranking(score, others, len(items))
 
 

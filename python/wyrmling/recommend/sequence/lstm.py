@@ -33,7 +33,12 @@ def loss(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LSTM(GatedModel):
-    """The state is that of a long short-term memory (:func:`wyrmling.nn.lstm`)."""
+    """The next item, by the state of a long short-term memory (:func:`wyrmling.nn.lstm`).
+
+    Hochreiter and Schmidhuber, "Long short-term memory", 1997.
+    Interactions are taken in the order of their times, or of their rows where there are no times;
+    values and weights count for nothing.
+    """
 
     _parts = 4
     _shown = 0.5

@@ -100,10 +100,14 @@ def loss_of_two(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SASRec(SequenceModel):
-    """The state is what self-attention makes of the last ``max_length`` items.
+    """The next item, by self-attention to the last ``max_length`` items.
+
+    Kang and McAuley, "Self-attentive sequential recommendation", 2018. Interactions are taken in
+    the order of their times, or of their rows where there are no times; values and weights count
+    for nothing.
 
     Args:
-        blocks: of attention, 1 or 2.
+        blocks: how many blocks of attention there are, 1 or 2.
     """
 
     blocks: Annotated[int, Bounds(least=1, most=2)] = 1

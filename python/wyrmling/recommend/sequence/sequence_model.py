@@ -45,8 +45,9 @@ class SequenceModel(FactorModel):
         loss: how the item that came is compared with ``n_negatives`` that the user never had:
             ``"bpr"``, ``"hinge"``, ``"warp"`` (the first that violates the order, by its estimated
             rank) or ``"softmax"``.
-        n_negatives: items drawn for each history in each epoch, uniformly; all steps of the history
-            are compared with them, so that many cost little.
+        n_negatives: how many items are drawn for each item of a history, uniformly.
+        shared_negatives: whether they are drawn once for a whole history: all of its steps are then
+            compared with the same, by one matrix product, so that many more cost as much.
         max_length: how many items a state may depend on.
     """
 
@@ -57,7 +58,8 @@ class SequenceModel(FactorModel):
     batch_size: Annotated[int, Bounds(least=1)] = 1
     optimizer: Literal["sgd", "adagrad", "adam"] = "adagrad"
     init_scale: Annotated[float, Bounds(above=0)] = 0.03
-    n_negatives: Annotated[int, Bounds(least=1, most=2**14)] = 300
+    n_negatives: Annotated[int, Bounds(least=1, most=2**14)] = 50
+    shared_negatives: bool = False
 
     @abstractmethod
     def _parameter_types(self) -> dict[str, ArrayType]:
@@ -101,7 +103,7 @@ class SequenceModel(FactorModel):
             n_items,
             positives=(of[lacking], task.seen.indices[lacking]),
             given="user",
-            shape=self.n_negatives,
+            shape=self.n_negatives if self.shared_negatives else ("history", self.n_negatives),
         )
         loss = partial(self._loss(), ranking=partial(LOSSES[self.loss], count=self.n_negatives))
         columns: dict[str, Any] = {"history": samples, "user": users}
