@@ -87,6 +87,16 @@ def test_halving_gives_the_best_more_epochs(file: Path, capsys: pytest.CaptureFi
     assert found["saved"] is None
 
 
+def test_what_has_its_default_is_tried_first(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["search", file, "--model", "knn", "--trials", 3, "--threads", 1, "--json"]
+    assert run(*command) == 0
+    trials = json.loads(capsys.readouterr().out)["trials"]
+    assert trials[0]["parameters"] == {name: getattr(ItemKNN(), name) for name in around(ItemKNN())}
+    assert len(trials) == 3
+
+
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "popularity"])
 def test_every_model_has_something_to_vary(name: str) -> None:
     model = MODELS[name]()

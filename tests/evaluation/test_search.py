@@ -90,6 +90,21 @@ def test_random_search_finds_the_best_on_a_part_of_the_data(data: Interactions) 
     assert found.model is not None
 
 
+def test_a_combination_may_be_tried_first(data: Interactions) -> None:
+    space = {"share": [0.1, 0.9], "seed": [1]}
+    own = {"share": 0.5, "seed": 7}
+    found = search(Known(), space, data, trials=10, first=own)
+    assert found[0].parameters == own
+    assert sorted(trial.parameters["share"] for trial in found) == [0.1, 0.5, 0.9]
+    assert [t.parameters for t in search(Known(), space, data, trials=1, first=own)] == [own]
+    # What is drawn too is tried once.
+    again = search(Known(), space, data, trials=10, first={"share": 0.9, "seed": 1})
+    assert [trial.parameters["share"] for trial in again] == [0.9, 0.1]
+    for wrong in ({"share": 0.5}, own | {"epochs": 2}, [own], 3):
+        with pytest.raises(ValueError, match=r"first is .* expected a dict of share, seed"):
+            search(Known(), space, data, first=wrong)  # type: ignore[arg-type]
+
+
 def test_a_search_repeats(data: Interactions) -> None:
     space = {"share": uniform(0, 1), "seed": integers(0, 9), "epochs": [1, 2]}
     one, two, other = (

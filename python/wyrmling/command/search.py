@@ -36,6 +36,7 @@ def run(options: argparse.Namespace) -> None:
         space,
         data,
         trials=options.trials,
+        first=None if options.vary else {name: getattr(model, name) for name in space},
         method=options.method,
         validation=options.validation,
         metric=options.metric,

@@ -127,6 +127,7 @@ def search(
     data: Interactions,
     *,
     trials: int = 20,
+    first: Mapping[str, Any] | None = None,
     method: Literal["random", "halving"] = "random",
     validation: float | Interactions = 0.2,
     metric: str = "ndcg@10",
@@ -144,6 +145,8 @@ def search(
             ``log_uniform``, ``integers``, or one of scipy.stats).
         data: what to learn from, without the test set.
         trials: how many combinations to try; fewer if there are no more.
+        first: a combination to try before those that are drawn, such as the model's own; the best
+            is then no worse on what is held out.
         method: ``"random"`` trains each as the model says, ``"halving"`` all for a few epochs, and
             the better ones again for more, the last for the model's ``epochs``.
         validation: the share of ``data`` held out at random to choose by, or interactions that are
@@ -180,6 +183,11 @@ def search(
     own = parameters_of(model)
     longest = _longest(own, space) if method == "halving" else None
     drawn = draw(space, count, np.random.default_rng(seed))
+    if first is not None:
+        given: object = first
+        if not isinstance(given, Mapping) or {*given} != {*space}:
+            raise ValueError(f"first is {first!r}, expected a dict of {', '.join(space)}")
+        drawn = [dict(first), *(one for one in drawn if one != first)][:count]
     copied(model, drawn[0])
     check_flag("exclude_seen", exclude_seen)
     check_flag("progress", progress)
