@@ -35,7 +35,7 @@ def main() -> int:
     option("--sequences", metavar="FILE", help="rank the last items of held-out users of it")
     option("--only", metavar="NAME", action="append", help="models or kinds of rows; all if none")
     option("--seeds", type=int, default=3, help="splits [%(default)s]")
-    option("--trials", type=int, default=12, help="random trials of each model [%(default)s]")
+    option("--trials", type=int, default=12, help="of each model, its defaults first [%(default)s]")
     option("--verbose", action="store_true", help="print every trial")
     option("--speed", action="store_true", help="time epochs, recommending and measuring")
     option("--sizes", nargs="+", choices=SIZES, default=list(SIZES), help="of the data to time on")

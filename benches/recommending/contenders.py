@@ -70,12 +70,12 @@ OURS = [
         "WARP",
         ours.fit("WARP"),
         {
-            "factors": WIDTHS,
-            "lr": log_uniform(0.005, 0.03),
-            "l2": log_uniform(0.2, 1.0),
-            "l2_bias": log_uniform(0.01, 0.5),
-            "n_negatives": one_of(10, 30, 100),
-            "epochs": one_of(10, 20, 40),
+            "factors": one_of(32, 48, 64),
+            "lr": log_uniform(0.008, 0.013),
+            "l2": log_uniform(0.45, 0.8),
+            "l2_bias": log_uniform(0.05, 0.3),
+            "n_negatives": one_of(30, 50),
+            "epochs": one_of(30, 40, 60),
         },
     ),
     Contender(

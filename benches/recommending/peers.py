@@ -62,7 +62,7 @@ def lightfm(loss: str) -> Any:
         from lightfm import LightFM
 
         settings = dict(parameters)
-        epochs = settings.pop("epochs")
+        epochs = settings.pop("epochs", 1)  # as LightFM has it
         model = LightFM(loss=loss, random_state=seed, **settings)
         model.fit(data.matrix, epochs=epochs, num_threads=1)
         scores = model.user_embeddings @ model.item_embeddings.T + model.item_biases

@@ -1,10 +1,10 @@
 """Which model ranks best, each tuned alike.
 
 For every seed a fifth of the data is held out. Of the training part a fifth is held out once more,
-to choose among random trials; the best is trained on all of the training part and measured once on
-the test set. A :class:`Protocol` says what is held out and what is measured. That of ``PAIRS``
-splits pairs of user and item at random. All items compete but those that the user has in training;
-equal scores count against the model.
+to choose among trials, the first with a package's own parameters, the others random; the best is
+trained on all of the training part and measured once on the test set. A :class:`Protocol` says what
+is held out and what is measured. That of ``PAIRS`` splits pairs of user and item at random. All
+items compete but those that the user has in training; equal scores count against the model.
 """
 
 from __future__ import annotations
@@ -110,12 +110,12 @@ def tuned(
     trials: int,
     say: Callable[[str], None],
 ) -> dict[str, Any]:
-    """The best of some random parameters on a validation split of ``data``."""
+    """The best of a package's own parameters and some random ones, on a validation split."""
     rng = np.random.default_rng(seed)
     train, validation = protocol.split(data, seed + 1_000)
     best, chosen = -1.0, {}
-    for _ in range(trials if contender.space else 0):
-        parameters = contender.draw(rng)
+    for trial in range(trials if contender.space else 0):
+        parameters = contender.draw(rng) if trial else {}
         start = time.perf_counter()
         fitted = contender.fit(train, parameters, seed)
         value, *_ = protocol.measure(fitted, train, validation)
