@@ -15,16 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from optimizer_states import OPTIMIZERS, state_bits
 
 import wyrmling as wy
 from wyrmling.tensor_files import Contents, read, write
 
-OPTIMIZERS: dict[str, Any] = {
-    "sgd": lambda: wy.SGD(lr=0.05, l2=0.01),
-    "momentum": lambda: wy.SGD(lr=0.02, momentum=0.9, clip=0.5),
-    "adagrad": lambda: wy.Adagrad(lr=0.1, l2={"users": 0.01}, l2_per="sample"),
-    "adam": lambda: wy.Adam(lr=0.01),
-}
 N_USERS, N_ITEMS, WIDTH = 12, 9, 3
 USERS = np.repeat(np.arange(N_USERS), 6).astype(np.uint32)
 ITEMS = ((USERS * 5 + np.tile(np.arange(6), N_USERS)) % N_ITEMS).astype(np.uint32)
@@ -119,17 +114,6 @@ def run(
 
 def bits(of: dict[str, wy.Parameter]) -> dict[str, bytes]:
     return {name: parameter.value.tobytes() for name, parameter in of.items()}
-
-
-def state_bits(optimizer: wy.Optimizer, of: Any) -> Any:
-    saved = optimizer.state_dict(of)
-    return saved | {
-        "state": {
-            (name, key): np.asarray(value).tobytes()
-            for name, state in saved["state"].items()
-            for key, value in state.items()
-        }
-    }
 
 
 @pytest.mark.parametrize("threads", [1, 2])

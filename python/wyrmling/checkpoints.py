@@ -80,7 +80,8 @@ def save_checkpoint(
     Raises:
         OSError: the file cannot be written.
         TypeError: something else than Parameters and an optimizer, or no integer.
-        ValueError: a parameter twice, epochs out of range, or names of together more than 64 KB.
+        ValueError: a parameter twice, epochs out of range, or names of together more than some
+            32 KB.
     """
     write(path, contents(FORMAT, parameters, optimizer, epochs))
 

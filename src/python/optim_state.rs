@@ -89,8 +89,8 @@ impl PyOptimizer {
     ///
     /// Raises ValueError that says what does not fit: another optimizer or other settings than this
     /// one's (but for the learning rate), a parameter without state or state without a parameter,
-    /// another shape, NaN or infinity, a sum of squares or number of steps below 0; TypeError for another kind or dtype; RuntimeError if a parameter is being
-    /// trained. Nothing is changed then.
+    /// another shape, NaN or infinity, a sum of squares or number of steps below 0; TypeError for
+    /// another kind or dtype; RuntimeError if a parameter is being trained. Nothing is changed then.
     ///
     /// >>> w = Parameter([0.5, 1.0], name="w")
     /// >>> state = Adagrad(lr=0.1).state_dict({"w": w})

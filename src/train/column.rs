@@ -1,7 +1,7 @@
 //! A column of a run, in memory of its own or [mapped](super::mapped), as samples are copied from it.
 
 use super::input_buffer::InputBuffer;
-use super::mapped::{Mapped, Words};
+use super::mapped::{Mapped, MappedWords};
 use crate::array::{Array, DType, Slice, Type};
 use crate::error::Result;
 use crate::rules::check_indices;
@@ -45,8 +45,12 @@ impl ColumnValues {
     /// Word number `at` of every number.
     pub(super) fn words(&self, at: usize) -> Words<'_> {
         match self {
-            ColumnValues::Own(data) => Words::of(as_words(data.view().data), self.width(), at),
-            ColumnValues::Mapped(data) => data.words(at),
+            ColumnValues::Own(data) => Words::Own {
+                memory: as_words(data.view().data),
+                step: self.width(),
+                at,
+            },
+            ColumnValues::Mapped(data) => Words::Mapped(data.words(at)),
         }
     }
 
@@ -82,6 +86,32 @@ impl ColumnValues {
                 copy_rows(d.as_slice(), row, order, b);
             }
             _ => {}
+        }
+    }
+}
+
+/// One word of every number of a column.
+#[derive(Clone, Copy)]
+pub(super) enum Words<'a> {
+    /// Word number `at` of every `step` words.
+    Own {
+        memory: &'a [u32],
+        step: usize,
+        at: usize,
+    },
+    Mapped(MappedWords<'a>),
+}
+
+impl Words<'_> {
+    /// The word of number `i`.
+    ///
+    /// # Panics
+    /// If there is no such number.
+    #[inline(always)]
+    pub(super) fn word(&self, i: usize) -> u32 {
+        match self {
+            Words::Own { memory, step, at } => memory[i * step + at],
+            Words::Mapped(words) => words.word(i),
         }
     }
 }

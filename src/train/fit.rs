@@ -277,8 +277,8 @@ fn access(workers: usize) -> Access {
     }
 }
 
-/// Runs the window of an epoch that is there on all workers. If several fail, the error is that of the worker with the lowest
-/// number. A single worker runs in the pool, too: operators that run in a pool do not split their
+/// Runs the window of an epoch that is there on all workers. If several fail, the error is that of the
+/// worker with the lowest number. A single worker runs in the pool, too: operators that run in a pool do not split their
 /// work among threads.
 fn run_window<S: BatchStep + Send>(
     crew: &mut [Worker<'_, S>],

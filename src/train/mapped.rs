@@ -176,8 +176,8 @@ impl Mapped {
     }
 
     /// The words of all numbers, each the word number `at` of its number.
-    pub(super) fn words(&self, at: usize) -> Words<'_> {
-        Words {
+    pub(super) fn words(&self, at: usize) -> MappedWords<'_> {
+        MappedWords {
             start: self.start,
             length: self.ty.size() * self.step,
             step: self.step,
@@ -203,12 +203,9 @@ impl Mapped {
     }
 }
 
-/// Set by nobody: words of one's own memory may have any value.
-static UNCHANGED: AtomicBool = AtomicBool::new(false);
-
-/// One word of every number of a column.
+/// One word of every number of a mapped column.
 #[derive(Clone, Copy)]
-pub(super) struct Words<'a> {
+pub(super) struct MappedWords<'a> {
     start: *const AtomicU32,
     /// Words in all.
     length: usize,
@@ -220,24 +217,11 @@ pub(super) struct Words<'a> {
 }
 
 // SAFETY: the memory is read by atomic loads alone, and is borrowed.
-unsafe impl Send for Words<'_> {}
+unsafe impl Send for MappedWords<'_> {}
 // SAFETY: as above.
-unsafe impl Sync for Words<'_> {}
+unsafe impl Sync for MappedWords<'_> {}
 
-impl<'a> Words<'a> {
-    /// Those of a column that is borrowed, word number `at` of every `step` words.
-    pub(super) fn of(memory: &'a [u32], step: usize, at: usize) -> Self {
-        Words {
-            start: memory.as_ptr().cast(),
-            length: memory.len(),
-            step,
-            at,
-            low: 0,
-            span: u32::MAX,
-            changed: &UNCHANGED,
-        }
-    }
-
+impl MappedWords<'_> {
     /// The word of number `i`. One that is out of range is noted, and becomes another.
     ///
     /// # Panics
@@ -246,8 +230,8 @@ impl<'a> Words<'a> {
     pub(super) fn word(&self, i: usize) -> u32 {
         let place = i * self.step + self.at;
         assert!(place < self.length, "a column has so many words");
-        // SAFETY: the place is within the memory, which is aligned to words and can be read as long as what
-        // is borrowed, by the conditions of `Mapped::new` or as a slice.
+        // SAFETY: the place is within the memory, which is aligned to words and can be read as long as the
+        // column that is borrowed, by the conditions of `Mapped::new`.
         let word = unsafe { &*self.start.add(place) }.load(Ordering::Relaxed);
         if word.wrapping_sub(self.low) > self.span {
             self.changed.store(true, Ordering::Relaxed);

@@ -18,9 +18,10 @@ use std::ops::Range;
 
 use rand::Rng;
 
+use super::column::Words;
 use super::data::{Feed, Feeds};
 use super::input_buffer::InputBuffer;
-use super::mapped::{Mapped, Words};
+use super::mapped::Mapped;
 use super::shuffle::{BUCKETS, RandomOrder};
 use crate::array::filled;
 use crate::error::Result;
@@ -124,7 +125,8 @@ impl Samples {
     /// Goes on to the next window; `false` if there is none. It may be empty.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory for a bucket that is far larger than the others.
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory for a bucket that is far larger
+    /// than the others.
     pub(super) fn advance(&mut self, feeds: &Feeds) -> Result<bool> {
         let kept = self.ready..self.held;
         let (from, first) = (kept.len(), self.next);
@@ -174,7 +176,8 @@ impl Samples {
     /// Fills `buffers` with the samples at `range`.
     ///
     /// # Errors
-    /// [`Error::Index`](crate::Error::Index) if others have changed a column, so that it has indices that were not checked.
+    /// [`Error::Index`](crate::Error::Index) if others have changed a column, so that it has indices that
+    /// were not checked.
     pub(super) fn fill<R: Rng>(
         &self,
         range: Range<usize>,

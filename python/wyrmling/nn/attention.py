@@ -12,7 +12,7 @@ import numpy as np
 
 import wyrmling as wy
 
-__all__ = ["attention", "causal"]
+__all__ = ["attention", "causal", "steps_back"]
 
 HIDDEN = -1e30
 """The score of what may not be looked at: finite, so that rows that see nothing have gradients."""
@@ -71,6 +71,16 @@ def causal(vectors: Any) -> Any:
            [1, 1, 0],
            [1, 1, 1]])
     """
+    return steps_back(vectors) >= 0.0
+
+
+def steps_back(vectors: Any) -> Any:
+    """How many steps the column's is before the row's, shape (t, t) or (n, t, t), negative where it
+    comes later.
+
+    Args:
+        vectors: as of :func:`causal`.
+    """
     # A loss that is read has no integers up to a computed length, but sums of ones.
     steps = np.cumsum(np.ones_like(vectors[..., 0]), axis=-1)
-    return steps[..., :, None] >= steps[..., None, :]
+    return steps[..., :, None] - steps[..., None, :]

@@ -23,6 +23,7 @@ import numpy.typing as npt
 import wyrmling as wy
 
 from ... import nn
+from ...nn.attention import steps_back
 from ..factors import Loss
 from ..fitted import ArrayType
 from ..hyperparameters import Bounds
@@ -34,15 +35,6 @@ __all__ = ["SASRec"]
 SMALL = 0.02  # how long queries and keys of a new model are, of those of Glorot and Bengio
 
 
-def distances(vectors: Any) -> Any:
-    """How far back each step of a sequence is from each, 0 for those that come later.
-
-    Shape (t, d) to shape (t, t), or (n, t, d) to (n, t, t): rows look at columns.
-    """
-    steps = np.cumsum(np.ones_like(vectors[..., 0]), axis=-1)
-    return np.maximum(steps[..., :, None] - steps[..., None, :], 0.0)
-
-
 def block(vectors: Any, weights: Any, hidden: Any, decay: Any) -> Any:
     """A block of attention: shape (n, d) to shape (n, d).
 
@@ -51,7 +43,7 @@ def block(vectors: Any, weights: Any, hidden: Any, decay: Any) -> Any:
     that it is further back.
     """
     rows = nn.layer_norm(vectors)
-    bias = distances(vectors) * wy.logsigmoid(decay)
+    bias = np.maximum(steps_back(vectors), 0.0) * wy.logsigmoid(decay)
     given = rows @ weights[0], rows @ weights[1], rows @ weights[2]
     vectors = vectors + nn.attention(*given, nn.causal(vectors), bias=bias)
     return vectors + wy.relu(nn.layer_norm(vectors) @ hidden[0]) @ hidden[1]
