@@ -147,11 +147,6 @@ impl<'f> Analysis<'f> {
         out
     }
 
-    /// Whether a value's indices are compared with their bounds before a run.
-    fn is_bounded(&self, index: ValueId) -> bool {
-        self.leaf.contains_key(&index) || self.constant.contains_key(&index)
-    }
-
     /// Rows with their terms. A sum of rows is several terms, and rows that are a product of a number
     /// and a row each (the gradient of a dot product) are not computed: whoever applies the gradient
     /// multiplies in passing.
@@ -225,8 +220,7 @@ impl<'f> Analysis<'f> {
             && Gather
                 .infer(&types)
                 .is_ok_and(|ty| ty == *self.function.ty(node.result));
-        let table = self.table_of(table).filter(|_| fits)?;
-        self.is_bounded(index).then_some(table)
+        self.table_of(table).filter(|_| fits)
     }
 
     /// Whether a node sums rows of a table directly, in bags that an index chooses: the table, the index
@@ -334,6 +328,8 @@ impl<'f> Analysis<'f> {
     ) -> Result<Vec<Option<usize>>> {
         let mut bounds = vec![None; self.request.leaves.len()];
         let mut bound = |name: &str, at: ValueId, n: usize| {
+            // What is a leaf under another shape has its elements.
+            let at = self.base[at as usize];
             if let Some(&leaf) = self.leaf.get(&at) {
                 let bound: &mut Option<usize> = &mut bounds[leaf];
                 *bound = Some(bound.map_or(n, |old| old.min(n)));

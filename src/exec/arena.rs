@@ -77,9 +77,12 @@ pub(super) struct Arena {
     block: Block,
 }
 
-// SAFETY: an arena owns its block; it is reached only through the executor that holds it,
-// which is borrowed mutably while it writes.
+// SAFETY: an arena owns its block; it is reached only through the executors that hold it, of which one
+// is used at a time, and borrowed mutably while it writes.
 unsafe impl Send for Arena {}
+
+// SAFETY: a shared arena tells its address and its size alone, which do not change.
+unsafe impl Sync for Arena {}
 
 impl Arena {
     pub(super) fn new(bytes: usize) -> Result<Self> {
@@ -88,6 +91,11 @@ impl Arena {
         // SAFETY: the size is not zero.
         let start = NonNull::new(unsafe { alloc_zeroed(block) }).ok_or_else(refuse)?;
         Ok(Arena { start, block })
+    }
+
+    /// How many bytes there are.
+    pub(super) fn bytes(&self) -> usize {
+        self.block.size()
     }
 
     pub(super) fn pointer(&self) -> *mut u8 {

@@ -8,14 +8,14 @@
 //! - Every value lies inside the memory that it is in, aligned, with as many elements of its
 //!   type as it has.
 //! - A step writes to the arena or to registers only, and apart from all that it reads.
-//! - A lookup straight from a table, and the rows of a gradient, have indices that are an input or
-//!   a constant, which are known to be below the number of rows; there are as many rows as
-//!   indices. Those of bags are compared in each run.
+//! - A lookup straight from a table, and the rows of a gradient, have indices that are known to be
+//!   below the number of rows, since they are an input or a constant, or that are in the arena, where
+//!   each run compares them; there are as many rows as indices. Those of bags are compared in each run.
 //! - Kernels of a group are of its element type, and have as many operands as they are given.
 //!
 //! Limits: that a value is still there when it is read is not checked. Memory is initialised, and
 //! any bits are a number, so a plan that is wrong in this way gives wrong numbers and no more; an
-//! index that a program computes is compared each time by the operator that uses it.
+//! index that a program computes is compared each time by what uses it.
 
 use std::sync::Arc;
 
@@ -172,7 +172,7 @@ impl Checker<'_> {
         ensure(in_arena, "a result is not in the arena")
     }
 
-    /// Indices are an input or a constant, and all below `rows`.
+    /// Indices are an input or a constant, and all below `rows`, or a run compares them.
     fn index(&self, place: &Place, rows: usize) -> Result<()> {
         self.numbers(place, DType::U32, Some(place.ty.size()))?;
         let bounded = match place.location {
@@ -181,7 +181,8 @@ impl Checker<'_> {
                 Array::U32(d) => d.as_slice().iter().all(|&i| (i as usize) < rows),
                 _ => false,
             },
-            Location::Arena(_) | Location::Nowhere => false,
+            Location::Arena(_) => true,
+            Location::Nowhere => false,
         };
         ensure(bounded, "an index that nobody compares is used on a table")
     }
@@ -204,6 +205,7 @@ impl Checker<'_> {
         let width = width(ty)?;
         self.index(index, ty.shape[0])?;
         self.writes(out)?;
+        apart(index, out)?;
         self.numbers(out, ty.dtype, index.ty.size().checked_mul(width))
     }
 
@@ -217,6 +219,8 @@ impl Checker<'_> {
             None => self.numbers(&others.place, ty.dtype, Some(rows.place.ty.size()))?,
             Some((table, other)) => {
                 self.lookup(*table, other, &others.place)?;
+                apart(other, &rows.place)?;
+                apart(other, out)?;
                 let other = self.table(*table)?.ty();
                 ensure(
                     width(other)? == width(ty)? && other.dtype == ty.dtype,
@@ -230,6 +234,8 @@ impl Checker<'_> {
         }
         self.writes(out)?;
         self.numbers(out, ty.dtype, Some(index.ty.size()))?;
+        apart(index, &others.place)?;
+        apart(index, out)?;
         apart(&rows.place, &others.place)?;
         apart(out, &rows.place)?;
         apart(out, &others.place)

@@ -22,7 +22,7 @@ use crate::optim::gradient::{GradientRows, Term};
 use crate::reserve;
 #[cfg(feature = "python")]
 use crate::rules::OpRef;
-use crate::rules::{MOST_OPERANDS, Operand};
+use crate::rules::{MOST_OPERANDS, Operand, check_indices};
 use crate::table::{self, Table, moves};
 
 /// Bytes of results from which on a run may take long enough to be stopped on the way.
@@ -35,9 +35,9 @@ const LINKED: usize = 2 * size_of::<Linked>();
 /// Memory to run a plan in. See the [module documentation](self).
 pub struct Executor {
     plan: Arc<Plan>,
-    arena: Arena,
+    arena: Arc<Arena>,
     /// Held for the addresses in `steps`.
-    _registers: Arena,
+    _registers: Arc<Arena>,
     steps: Vec<Linked>,
     /// For each gradient that is rows, where they are.
     rows: Vec<Vec<RowTerms<Memory>>>,
@@ -51,10 +51,11 @@ pub struct Executor {
     scratch: Vec<usize>,
 }
 
-// SAFETY: the raw addresses in `steps` point into memory that the executor owns (its
-// arenas) or keeps alive (the plan, the tables). The arenas are reached through the executor
-// alone, the plan is read only, and tables are reached by moves. What `leaves` points to is
-// read by `run` and after it, whose callers promise that it is live then.
+// SAFETY: the raw addresses in `steps` point into memory that the executor keeps alive (its
+// arenas, the plan, the tables). The arenas are reached through the executor alone, or through others
+// that are not used meanwhile, as `in_memory` asks for. The plan is read only, and tables are reached
+// by moves. What `leaves` points to is read by `run` and after it, whose callers promise that it is
+// live then.
 unsafe impl Send for Executor {}
 
 impl Executor {
@@ -64,10 +65,32 @@ impl Executor {
     /// [`Memory`](crate::Error::Memory) if it cannot be had, [`Value`](crate::Error::Value) if the
     /// plan does not fit together ([`super::check`]).
     pub(crate) fn new(plan: Arc<Plan>, tables: &[Arc<Table>]) -> Result<Self> {
+        let memory = [plan.arena_bytes, register_bytes(&plan)];
+        let [arena, registers] = memory.map(|bytes| Arena::new(bytes).map(Arc::new));
+        // SAFETY: nobody else has these arenas.
+        unsafe { Executor::in_memory(plan, tables, arena?, registers?) }
+    }
+
+    /// As [`new`](Self::new), with this memory for results and registers.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    ///
+    /// # Safety
+    /// Of executors that share an arena one is used at a time: what another one's run has left is
+    /// not read after this one's has begun, and no two run at once.
+    ///
+    /// # Panics
+    /// If the memory is smaller than the plan needs.
+    pub(super) unsafe fn in_memory(
+        plan: Arc<Plan>,
+        tables: &[Arc<Table>],
+        arena: Arc<Arena>,
+        registers: Arc<Arena>,
+    ) -> Result<Self> {
         reserve::ahead(plan.operators_in_all(), LINKED)?;
         plan.check(tables)?;
-        let arena = Arena::new(plan.arena_bytes)?;
-        let registers = Arena::new(plan.registers * BLOCK * size_of::<f64>())?;
+        assert!(arena.bytes() >= plan.arena_bytes && registers.bytes() >= register_bytes(&plan));
         let linker = Linker {
             plan: &plan,
             arena: &arena,
@@ -175,7 +198,9 @@ impl Executor {
                 Linked::Gather { table, index, out } => with_real!(out.dtype, T => {
                     // SAFETY: the indices are a live operand, which nobody writes in this step;
                     // `out` is its result, apart from them, and of type T by `with_real`.
-                    let (index, out) = unsafe { (index.numbers(leaves), out.numbers_mut::<T>()) };
+                    let (index, out) = unsafe {
+                        (row_numbers(index, table, leaves)?, out.numbers_mut::<T>())
+                    };
                     lookup::gather(table, index, out);
                 }),
                 Linked::Bag {
@@ -200,7 +225,9 @@ impl Executor {
                 } => with_real!(out.dtype, T => {
                     // SAFETY: both are live operands, which nobody writes in this step: its results
                     // are apart from them, by `Plan::check`.
-                    let (index, others) = unsafe { (index.numbers(leaves), others.numbers(leaves)) };
+                    let (index, others) = unsafe {
+                        (row_numbers(index, table, leaves)?, others.numbers(leaves))
+                    };
                     // SAFETY: both are results of this step, which are apart from
                     // each other and from the operands, and of the table's type T.
                     let (rows, out) = unsafe { (rows.numbers_mut::<T>(), out.numbers_mut()) };
@@ -214,7 +241,9 @@ impl Executor {
                 } => with_real!(out.dtype, T => {
                     // SAFETY: both are live operands, which nobody writes in this step: its results
                     // are apart from them, by `Plan::check`.
-                    let (i, j) = unsafe { (i.numbers(leaves), j.numbers(leaves)) };
+                    let (i, j) = unsafe {
+                        (row_numbers(i, table, leaves)?, row_numbers(j, other, leaves)?)
+                    };
                     // SAFETY: both are results of this step, which are apart from
                     // each other and from the operands, and of the tables' type T.
                     let (x, y) = unsafe { (x.numbers_mut::<T>(), y.numbers_mut()) };
@@ -268,7 +297,25 @@ impl Executor {
                 }
             }
         }
+        self.compare_rows()?;
         self.write_bags()
+    }
+
+    /// Compares the indices of gradients that this run has computed with the number of rows.
+    fn compare_rows(&self) -> Result<()> {
+        for (&leaf, parts) in self.plan.gradients.iter().zip(&self.rows) {
+            let ty = &self.plan.leaves[leaf];
+            let computed = parts
+                .iter()
+                .filter(|part| part.bags.is_none() && part.index.is_fixed());
+            for part in computed {
+                // SAFETY: a constant, or a result that lives in the arena until the next run; nobody
+                // writes to it now.
+                let indices = unsafe { part.index.numbers::<u32>(&self.leaves) };
+                check_indices(|| "the gradient of a lookup".into(), indices, ty.shape[0])?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes out the gradients that are rows of bags.
@@ -384,6 +431,33 @@ impl Executor {
         });
         table::Rows::new(ty.clone(), Dense::from(indices), values)
     }
+}
+
+/// Bytes of a plan's registers.
+pub(super) fn register_bytes(plan: &Plan) -> usize {
+    plan.registers * BLOCK * size_of::<f64>()
+}
+
+/// Indices of rows of a table. Those that a run computes are compared with the number of rows.
+///
+/// # Errors
+/// [`Error::Index`](crate::Error::Index) if one of those is out of range.
+///
+/// # Safety
+/// As [`Memory::numbers`].
+#[inline(always)]
+unsafe fn row_numbers<'a>(
+    index: &Memory,
+    table: &Table,
+    leaves: &[*const u8],
+) -> Result<&'a [u32]> {
+    // SAFETY: the memory is live and initialised and nobody writes to it, by the conditions of this
+    // function.
+    let indices = unsafe { index.numbers::<u32>(leaves) };
+    if index.is_fixed() {
+        check_indices(|| "gather".into(), indices, table.rows())?;
+    }
+    Ok(indices)
 }
 
 /// Runs a fused group, block by block.

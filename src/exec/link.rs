@@ -43,6 +43,12 @@ pub(super) struct Memory {
 }
 
 impl Memory {
+    /// Whether it is no leaf: a constant, or what a run computes.
+    #[inline(always)]
+    pub(super) fn is_fixed(&self) -> bool {
+        matches!(self.address, Address::Fixed(_))
+    }
+
     /// The elements.
     ///
     /// # Safety

@@ -5,9 +5,9 @@
 //! dot product, it is computed in passing, while the row is still in registers.
 //!
 //! Limits: the caller promises that every index is a row of its table, and that the table is
-//! reached by moves alone meanwhile: see [`Executor::run`](super::Executor::run). That indices are
-//! a leaf or a constant, which were compared with the number of rows, and of which table, is
-//! found by [`Plan::check`](super::Plan).
+//! reached by moves alone meanwhile: see [`Executor::run`](super::Executor::run). Indices that are a
+//! leaf or a constant were compared with the number of rows of their table, as
+//! [`Plan::check`](super::Plan) finds; others are compared by the executor, just before.
 
 use crate::array::Number;
 use crate::simd::{self, Machine, by_width, multiversion};
@@ -16,9 +16,10 @@ use crate::table::{Table, moves};
 /// Copies row `i` of a table that starts at `start`.
 #[inline(always)]
 fn copy<M: Machine, T: Number>(m: M, start: *const T, i: u32, row: &mut [T]) {
-    // SAFETY: the caller of `run` promises that indices are below the plan's bounds, and
-    // `Plan::check` found these to be no more than the rows of this table, which are as long as
-    // `row`; racing workers use the same moves.
+    // SAFETY: indices are below the number of this table's rows, which are as long as `row`: the
+    // caller of `run` promises that those of leaves are below the plan's bounds, which `Plan::check`
+    // found to be no more, as it found of constants, and the executor has just compared others.
+    // Racing workers use the same moves.
     unsafe { moves::load_row_on(m, start.wrapping_add(i as usize * row.len()), row) };
 }
 
@@ -42,9 +43,7 @@ multiversion! {
         let start = table.pointer::<T>();
         if table.width() == 1 {
             for (o, &i) in out.iter_mut().zip(indices) {
-                // SAFETY: the caller of `run` promises that indices are below the plan's bounds,
-                // and `Plan::check` found these to be no more than the rows of this table, which
-                // have one number each; racing workers use the same moves.
+                // SAFETY: as in `copy`; rows have one number each.
                 *o = unsafe { moves::load(start.wrapping_add(i as usize)) };
             }
             return;

@@ -7,12 +7,12 @@
 //! Whether it is so is decided by the function as it was written, before it is simplified, so that
 //! programs leave rows where graphs do.
 //!
-//! Limit: indices are known before a run, as leaves and constants are. A gradient by others is an
-//! array.
+//! Indices that are leaves or constants are compared with the number of rows before a run, others, which
+//! a run computes, where it uses them.
 
 use smallvec::SmallVec;
 
-use crate::array::{Array, Dense, Type};
+use crate::array::{Array, DType, Dense, Type};
 use crate::error::{Error, Result};
 use crate::ir::{Expression, Function, Instruction, Lengths, Terminator, ValueId, drop_dead};
 use crate::optim::gradient::Term;
@@ -169,11 +169,8 @@ impl<'f> Definitions<'f> {
         match op.scatter()?.rows()? {
             ScatteredRows::Index { rows, index } => {
                 let (rows, index) = (*args.get(rows)?, *args.get(index)?);
-                let known = match self.of[index as usize] {
-                    None | Some(Expression::Constant(_)) => true,
-                    Some(_) => false,
-                };
-                let fits = known && self.is_row_each(rows, index, ty)?;
+                let integers = self.function.ty(index).dtype == DType::U32;
+                let fits = integers && self.is_row_each(rows, index, ty)?;
                 fits.then_some(Scattered::Index { rows, index })
             }
             ScatteredRows::Bags {

@@ -7,8 +7,10 @@
 //!
 //! Limits: a slice of a parameter is no lookup; it takes the array.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::sample_program::SampleProgram;
 use super::table_rows::{RowRecords, TableRows, collecting};
 use super::{Compiled, Outcome};
 use crate::array::{Array, DType};
@@ -54,6 +56,8 @@ pub(crate) enum SampleResult {
 #[derive(Debug)]
 pub struct SampleLoss {
     compiled: Compiled,
+    /// The same as a program of plans, if there is one.
+    program: Option<SampleProgram>,
     arguments: Vec<LossArgument>,
     tables: Vec<Arc<Table>>,
     gradients: Vec<TableGradient>,
@@ -76,7 +80,6 @@ impl SampleLoss {
         trained: Vec<(String, Arc<Table>)>,
     ) -> Result<Self> {
         let (names, tables): (Vec<String>, Vec<Arc<Table>>) = trained.into_iter().unzip();
-        let mut function = simplify(function, Lengths::Seen)?;
         if arguments.len() != function.parameters().len() {
             return Err(Error::Value(format!(
                 "{}: expected what its {} parameters are, got {}",
@@ -85,6 +88,9 @@ impl SampleLoss {
                 arguments.len()
             )));
         }
+        let mut function = function.clone();
+        know_lengths(&mut function, &arguments, &tables);
+        let mut function = simplify(&function, Lengths::Seen)?;
         let stays = |op: OpRef| op.stays_in_thread().then(|| op.name().to_owned());
         if let Some(name) = function.operators().cloned().find_map(stays) {
             return Err(Error::Type(format!(
@@ -94,6 +100,7 @@ impl SampleLoss {
             )));
         }
         let seed = seed(&function)?;
+        let program = SampleProgram::new(&function, &arguments, &tables)?;
         let mut stands = vec![false; arguments.len()];
         let mut wrt = Vec::new();
         for (number, table) in tables.iter().enumerate() {
@@ -129,6 +136,7 @@ impl SampleLoss {
         }
         Ok(SampleLoss {
             compiled: Compiled::new(simplify(&pullback.function, Lengths::Seen)?)?,
+            program,
             arguments,
             tables,
             gradients,
@@ -140,6 +148,11 @@ impl SampleLoss {
     /// The trained parameters.
     pub fn tables(&self) -> &[Arc<Table>] {
         &self.tables
+    }
+
+    /// The same as a program of plans, if there is one.
+    pub(crate) fn program(&self) -> Option<&SampleProgram> {
+        self.program.as_ref()
     }
 
     /// Why the function is left by an exit, and the line; `None` if there is no such exit.
@@ -244,15 +257,32 @@ fn seed(function: &Function) -> Result<Datum> {
     }
 }
 
-/// Whether all that a function does with a parameter, which is an array, is to look rows up and to ask
-/// for lengths.
+/// Puts numbers in the place of lengths of tables, which never change.
+fn know_lengths(function: &mut Function, arguments: &[LossArgument], tables: &[Arc<Table>]) {
+    let parameters = function.parameters().iter().zip(arguments);
+    let tables: HashMap<ValueId, &Table> = parameters
+        .filter_map(|(&id, argument)| match argument {
+            LossArgument::Parameter(number) => Some((id, &*tables[*number])),
+            _ => None,
+        })
+        .collect();
+    for i in function.blocks.iter_mut().flat_map(|b| &mut b.instructions) {
+        let Expression::Compute(ScalarOperator::Length(axis), args, _) = &i.expression else {
+            continue;
+        };
+        let table = args.first().and_then(|id| tables.get(id));
+        let length = table.and_then(|table| table.ty().shape.get(usize::from(*axis)));
+        if let Some(&length) = length {
+            i.expression = Expression::Constant(Datum::Int(length as i64));
+        }
+    }
+}
+
+/// Whether all that a function does with a parameter, which is an array, is to look rows up.
 fn is_looked_up(function: &Function, id: ValueId) -> bool {
     let fits = |expression: &Expression| match expression {
         Expression::Apply(op, args) if op.downcast::<Gather>().is_some() => {
             args.first() == Some(&id) || !args.contains(&id)
-        }
-        Expression::Compute(ScalarOperator::Length(axis), args, _) if args[..] == [id] => {
-            usize::from(*axis) < function.ty(id).ndim()
         }
         other => !other.operands().contains(&id),
     };
@@ -276,10 +306,6 @@ fn look_up(function: &mut Function, id: ValueId, table: &Arc<Table>, record: usi
                     // nobody.
                     let op = unsafe { TableRows::new(Arc::clone(table), record) };
                     Expression::Apply(OpRef::new(op), args.clone())
-                }
-                Expression::Compute(ScalarOperator::Length(axis), args, _) if args[..] == [id] => {
-                    let length = table.ty().shape[usize::from(*axis)];
-                    Expression::Constant(Datum::Int(length as i64))
                 }
                 _ => continue,
             };

@@ -16,6 +16,7 @@ use super::data::{Feeds, Source};
 use super::function_step::{FunctionLoss, FunctionStep};
 use super::history::{Flow, History};
 use super::plan_step::{BatchPlans, PlanStep};
+use super::sample_plan_step::SamplePlanStep;
 use super::samples::Samples;
 use super::stream::{MOST_WORKERS, SHUFFLER, stream};
 use super::worker::{BatchStep, RunContext, Worker, staged_samples};
@@ -117,8 +118,16 @@ pub fn fit_function(
     let run = || {
         let job = Job::new(loss.tables(), loss.leaves(), fit)?;
         let states = job.states(optimizer)?;
-        let new = || FunctionStep::new(loss, &job.feeds, optimizer, &states);
-        job.run(fit, optimizer, stop, observer, new)
+        match loss.program().filter(|_| job.batch == 1) {
+            Some(program) => {
+                let new = || SamplePlanStep::new(loss, program, &job.feeds, optimizer, &states);
+                job.run(fit, optimizer, stop, observer, new)
+            }
+            None => {
+                let new = || FunctionStep::new(loss, &job.feeds, optimizer, &states);
+                job.run(fit, optimizer, stop, observer, new)
+            }
+        }
     };
     interrupt::with_stop_flag(stop, run)
 }

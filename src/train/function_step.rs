@@ -10,6 +10,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::data::Feeds;
 use super::drawn::DrawnItems;
 use super::input_buffer::InputBuffer;
@@ -18,7 +20,9 @@ use super::samples::Samples;
 use super::worker::{AnyScratch, BatchStep};
 use crate::array::{Array, Dense, Number, Shape, Slice, Typed, with_real};
 use crate::error::{Error, Result};
-use crate::exec::{Leaf, LossArgument, RowRecords, SampleLoss, SampleResult, TableGradient};
+use crate::exec::{
+    Leaf, LossArgument, RowRecords, SampleLoss, SampleProgram, SampleResult, TableGradient,
+};
 use crate::interrupt::Poller;
 use crate::ir::Datum;
 use crate::optim::gradient::{Access, OnePart, Scratch, StepTarget};
@@ -68,16 +72,40 @@ pub struct FunctionLoss {
     leaves: Vec<Leaf>,
     values: Vec<SampleValue>,
     departure: Mutex<Option<Departure>>,
+    /// Whether samples have few sets of lengths.
+    lengths_recur: bool,
+}
+
+/// Sets of lengths for which there are plans, at most.
+const LENGTHS: usize = 512;
+
+/// How often a set of lengths occurs, on average, where plans pay.
+const RECURRENT: usize = 4;
+
+/// Whether samples have few sets of lengths, for how many samples there are.
+fn lengths_recur(values: &[SampleValue]) -> bool {
+    let entries = values.iter().filter_map(|value| match value {
+        SampleValue::Entry(ragged) => Some(ragged),
+        _ => None,
+    });
+    let (mut sets, mut samples) = (1_usize, usize::MAX);
+    for ragged in entries {
+        let lengths: FxHashSet<usize> = (0..ragged.len()).map(|i| ragged.range(i).len()).collect();
+        sets = sets.saturating_mul(lengths.len());
+        samples = samples.min(ragged.len());
+    }
+    sets <= LENGTHS.min(samples / RECURRENT)
 }
 
 impl FunctionLoss {
     /// A loss whose feeds are inputs, each with a first axis for samples, and what their values are to
     /// the function.
     pub fn new(loss: SampleLoss, feeds: Vec<(Leaf, SampleValue)>) -> Self {
-        let (leaves, values) = feeds.into_iter().unzip();
+        let (leaves, values): (Vec<Leaf>, Vec<SampleValue>) = feeds.into_iter().unzip();
         FunctionLoss {
             loss,
             leaves,
+            lengths_recur: lengths_recur(&values),
             values,
             departure: Mutex::new(None),
         }
@@ -91,6 +119,28 @@ impl FunctionLoss {
     /// The sample on which the function was left, if it was.
     pub fn departure(&self) -> Option<Departure> {
         self.departure.lock().clone()
+    }
+
+    /// The loss as a program of plans, if there is one and lengths of samples occur often enough that
+    /// plans pay.
+    pub(super) fn program(&self) -> Option<&SampleProgram> {
+        self.loss.program().filter(|_| self.lengths_recur)
+    }
+
+    /// A feed's value for the staged sample `k`.
+    pub(super) fn value(
+        &self,
+        feeds: &[InputBuffer],
+        shapes: &[Shape],
+        feed: usize,
+        k: usize,
+    ) -> Result<Datum> {
+        value(&self.values, feeds, shapes, feed, k)
+    }
+
+    /// Takes note of a sample on which the function was left.
+    pub(super) fn left(&self, departure: Departure) {
+        self.departure.lock().get_or_insert(departure);
     }
 
     pub(super) fn tables(&self) -> &[Arc<Table>] {
@@ -214,6 +264,15 @@ fn add(sum: &mut Array, gradient: &Datum, is_first: bool) {
     });
 }
 
+/// Whether an error says that an operator is on arrays of lengths, or with indices, that do not fit:
+/// Python says then what is wrong with the sample.
+pub(super) fn does_not_fit(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Index(_) | Error::Shape(_) | Error::Value(_) | Error::Axis(_) | Error::LinAlg(_)
+    )
+}
+
 impl<'a> FunctionStep<'a> {
     /// Room for batches of a loss.
     ///
@@ -302,14 +361,7 @@ impl BatchStep for FunctionStep<'_> {
                     continue;
                 }
                 Ok(SampleResult::Left(exit)) => Some(exit),
-                // An operator on arrays of lengths, or with indices, that do not fit: Python says so.
-                Err(
-                    Error::Index(_)
-                    | Error::Shape(_)
-                    | Error::Value(_)
-                    | Error::Axis(_)
-                    | Error::LinAlg(_),
-                ) => None,
+                Err(error) if does_not_fit(&error) => None,
                 Err(other) => return Err(other),
             };
             let values = (0..values.len())
@@ -365,7 +417,7 @@ impl BatchStep for FunctionStep<'_> {
             number: number.unwrap_or(u32::MAX),
             values,
         };
-        self.loss.departure.lock().get_or_insert(departure);
+        self.loss.left(departure);
     }
 }
 

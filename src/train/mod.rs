@@ -59,6 +59,7 @@ mod parallel;
 mod plan_step;
 mod positives;
 mod ragged;
+mod sample_plan_step;
 mod samples;
 pub mod sampling;
 mod scored;

@@ -214,7 +214,7 @@ impl BatchStep for PlanStep<'_> {
 /// # Safety
 /// The sink is the one of the target's table, and the executor has run. The locks are held as `access`
 /// says.
-unsafe fn apply_sink<T: Number>(
+pub(super) unsafe fn apply_sink<T: Number>(
     executor: &Executor,
     (number, sink): (usize, &Sink),
     samples: usize,
@@ -230,9 +230,9 @@ unsafe fn apply_sink<T: Number>(
         }
         Sink::Rows(_) => {
             let rows = executor.rows(number);
-            // SAFETY: `fit` has compared every index that the feeds can give, and the plan every constant
-            // one, with the number of rows of all tables they are used on; the plan has one row of the
-            // table's width for each. The caller holds the locks.
+            // SAFETY: the plan's bounds held for the indices of leaves, by what the caller of the
+            // executor's `run` promises, and it has compared all others with the number of rows; the plan
+            // has one row of the table's width for each. The caller holds the locks.
             unsafe { apply::rows(access, target, &rows, scratch) };
         }
     }

@@ -166,8 +166,21 @@ const CHANGES: &[Change] = &[
         plan.gradients.reverse()
     }),
     ("an index beyond the table", |plan| constant_index(plan, 5)),
-    ("an index that is computed", |plan| {
-        lookup(dot(plan).0).1.location = Location::Arena(0)
+    ("an index that is computed beyond all memory", |plan| {
+        lookup(dot(plan).0).1.location = Location::Arena(usize::MAX / LINE * LINE)
+    }),
+    ("an index that its lookup writes over", |plan| {
+        let (rows, ..) = dot(plan);
+        let written = rows.place.location;
+        lookup(rows).1.location = written;
+    }),
+    ("an index that another lookup writes over", |plan| {
+        let (rows, others, _) = dot(plan);
+        lookup(rows).1.location = others.place.location;
+    }),
+    ("an index that a dot product writes over", |plan| {
+        let (_, others, out) = dot(plan);
+        lookup(others).1.location = out.location;
     }),
     ("an index that is nowhere", |plan| {
         lookup(dot(plan).0).1.location = Location::Nowhere
@@ -398,11 +411,14 @@ const CHANGES: &[Change] = &[
         }
         assert!(changed > 0);
     }),
-    ("a gradient at indices that are computed", |plan| {
-        for part in rows(plan) {
-            part.index.location = Location::Arena(0);
-        }
-    }),
+    (
+        "a gradient at indices that are computed beyond all memory",
+        |plan| {
+            for part in rows(plan) {
+                part.index.location = Location::Arena(usize::MAX / LINE * LINE);
+            }
+        },
+    ),
 ];
 
 fn bags(plan: &mut Plan) -> Vec<(&mut Place, &mut Bags<Place>, &mut Place)> {

@@ -8,9 +8,10 @@
 
 use num_traits::Zero;
 
-use crate::array::{Type, Typed, View, ViewMut, with_real};
+use crate::array::{Real, Type, Typed, View, ViewMut, with_real};
 use crate::error::{Error, Result};
 use crate::rules::{Entry, Ex, Key, OpRef, Operator, arity, linear, real, same_dtype};
+use crate::simd::multiversion;
 
 use super::lanes::{Lanes, cases_from_both_ends, has_axis};
 
@@ -30,6 +31,25 @@ pub struct Delay {
     pub axis: usize,
     /// The step after instead; 0 at the last.
     pub reverse: bool,
+}
+
+multiversion! {
+    /// Adds to each step the one before, or after if `reverse`, times its factors. Steps have `inner`
+    /// numbers.
+    fn recur<T: Real>(block: &mut [T], factors: &[T], inner: usize, reverse: bool) {
+        let length = block.len() / inner.max(1);
+        for k in 1..length {
+            // The factors are those of the later of the two steps.
+            let at = if reverse { length - k } else { k };
+            let (before, after) = block.split_at_mut(at * inner);
+            let (earlier, after) = (&mut before[(at - 1) * inner..], &mut after[..inner]);
+            let (to, from) = if reverse { (earlier, after) } else { (after, earlier) };
+            let factors = &factors[at * inner..][..inner];
+            for ((to, &mut from), &a) in to.iter_mut().zip(from).zip(factors) {
+                *to += a * from;
+            }
+        }
+    }
 }
 
 impl Operator for LinearRecurrence {
@@ -60,24 +80,8 @@ impl Operator for LinearRecurrence {
             let (x, factors) = (args[0].real::<T>(), args[1].real::<T>());
             let out = T::slice_mut(&mut out.data);
             out.copy_from_slice(x);
-            let blocks = out.chunks_exact_mut(size).zip(factors.chunks_exact(size));
-            let step = |to: &mut [T], from: &[T], factors: &[T]| {
-                for ((to, &from), &a) in to.iter_mut().zip(from).zip(factors) {
-                    *to += a * from;
-                }
-            };
-            for (block, factors) in blocks {
-                for k in 1..length {
-                    if self.reverse {
-                        let at = (length - k) * inner;
-                        let (to, from) = block.split_at_mut(at);
-                        step(&mut to[at - inner..], &from[..inner], &factors[at..at + inner]);
-                    } else {
-                        let at = k * inner;
-                        let (from, to) = block.split_at_mut(at);
-                        step(&mut to[..inner], &from[at - inner..], &factors[at..at + inner]);
-                    }
-                }
+            for (block, factors) in out.chunks_exact_mut(size).zip(factors.chunks_exact(size)) {
+                recur(block, factors, inner, self.reverse);
             }
         });
         Ok(())

@@ -10,14 +10,32 @@ use super::lanes::{Lanes, has_axis};
 
 use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
 
+/// Numbers that are compared or added side by side. One that waits for the result of the one before
+/// would take as long as a few instructions.
+const SIDE_BY_SIDE: usize = 32;
+
+/// The elements of a lane whose elements are side by side in memory.
+#[inline(always)]
+fn contiguous<T>(x: &[T], at: usize, a: Lanes) -> Option<&[T]> {
+    (a.inner == 1).then(|| &x[at..at + a.length])
+}
+
 /// The largest element of a lane; -∞ if it has none but NaN.
 #[inline(always)]
 fn maximum<T: Real>(x: &[T], at: usize, a: Lanes) -> T {
-    let max = |m: T, j: usize| {
-        let v = x[at + j * a.inner];
-        if v > m { v } else { m }
+    let max = |m: T, v: T| if v > m { v } else { m };
+    let least = T::neg_infinity();
+    let Some(x) = contiguous(x, at, a) else {
+        return (0..a.length).fold(least, |m, j| max(m, x[at + j * a.inner]));
     };
-    (0..a.length).fold(T::neg_infinity(), max)
+    let (blocks, rest) = x.as_chunks::<SIDE_BY_SIDE>();
+    let mut largest = [least; SIDE_BY_SIDE];
+    for block in blocks {
+        for (m, &v) in largest.iter_mut().zip(block) {
+            *m = max(*m, v);
+        }
+    }
+    largest.iter().chain(rest).fold(least, |m, &v| max(m, v))
 }
 
 /// The largest element of a lane, or 0 if that is not finite (so that a lane of
@@ -28,19 +46,45 @@ fn largest<T: Real>(x: &[T], at: usize, a: Lanes) -> T {
     if m.is_finite() { m } else { T::zero() }
 }
 
+/// The sum of what a function makes of numbers.
+#[inline(always)]
+fn sum_of<T: Real>(x: &[T], f: impl Fn(T) -> T) -> T {
+    let (blocks, rest) = x.as_chunks::<SIDE_BY_SIDE>();
+    let mut sums = [T::zero(); SIDE_BY_SIDE];
+    for block in blocks {
+        for (sum, &v) in sums.iter_mut().zip(block) {
+            *sum += f(v);
+        }
+    }
+    let total = rest.iter().fold(T::zero(), |total, &v| total + f(v));
+    match blocks {
+        [] => total,
+        _ => sums.into_iter().fold(T::zero(), |total, sum| total + sum) + total,
+    }
+}
+
 #[inline(always)]
 fn sum_exp<T: Real>(x: &[T], at: usize, a: Lanes, shift: T) -> T {
-    let mut total = T::zero();
-    for j in 0..a.length {
-        total += (x[at + j * a.inner] - shift).v_exp();
+    let exp = |v: T| (v - shift).v_exp();
+    match contiguous(x, at, a) {
+        Some(x) => sum_of(x, exp),
+        None => (0..a.length).fold(T::zero(), |total, j| total + exp(x[at + j * a.inner])),
     }
-    total
 }
 
 multiversion! {
     fn softmax<T: Real>(x: &[T], out: &mut [T], a: Lanes) {
         for at in a.starts() {
             let shift = largest(x, at, a);
+            if let Some(x) = contiguous(x, at, a) {
+                let out = &mut out[at..at + a.length];
+                for (out, &v) in out.iter_mut().zip(x) {
+                    *out = (v - shift).v_exp();
+                }
+                let total = sum_of(out, |e| e);
+                out.iter_mut().for_each(|e| *e /= total);
+                continue;
+            }
             let mut total = T::zero();
             for j in 0..a.length {
                 let e = (x[at + j * a.inner] - shift).v_exp();

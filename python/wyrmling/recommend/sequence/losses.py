@@ -52,7 +52,7 @@ def warp(score: Any, others: Any, n_items: int, count: int) -> Any:
     (Weston, Bengio and Usunier, 2011).
     """
     margin = wy.relu(1.0 - score[:, None] + others)
-    above = np.where(margin > 0.0, 1.0, 0.0)
+    above = np.sign(margin)
     first = np.where(np.cumsum(above, axis=1) == above, margin, 0.0)
     ranks = n_items / np.arange(1, count + 1, dtype=np.float32)
     return (first.sum(0) * np.log(ranks)).sum()

@@ -1,0 +1,113 @@
+//! Executors of a program's plans for inputs of several shapes, in one memory.
+//!
+//! Samples of different lengths take turns. Had each plan memory of its own, what one run leaves in the
+//! cache would be of no use to the next; so all have the same arena, as large as the largest needs, and
+//! what is in it is that of the last run.
+//!
+//! Limit: the plans are kept until [`clear`](ExecutorSet::clear).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rustc_hash::FxBuildHasher;
+
+use super::arena::Arena;
+use super::executor::{Executor, register_bytes};
+use super::plan::Plan;
+use crate::array::Shape;
+use crate::error::Result;
+use crate::table::Table;
+
+/// Executors, by the shapes of the inputs. See the [module documentation](self).
+///
+/// Executors are lent, and never given away: so one is used at a time.
+pub(crate) struct ExecutorSet {
+    tables: Vec<Arc<Table>>,
+    /// For results, and for registers.
+    memory: [Arc<Arena>; 2],
+    executors: Vec<Executor>,
+    numbers: HashMap<Vec<Shape>, usize, FxBuildHasher>,
+    /// The number of the executor that was chosen last.
+    current: usize,
+}
+
+impl ExecutorSet {
+    /// A set without executors, for plans that read these tables.
+    ///
+    /// # Errors
+    /// [`Memory`](crate::Error::Memory) if there is not the memory.
+    pub(crate) fn new(tables: &[Arc<Table>]) -> Result<Self> {
+        let arena = || Arena::new(0).map(Arc::new);
+        Ok(ExecutorSet {
+            tables: tables.to_vec(),
+            memory: [arena()?, arena()?],
+            executors: Vec::new(),
+            numbers: HashMap::default(),
+            current: 0,
+        })
+    }
+
+    /// The executor for inputs of some shapes, which `plan` plans if there is none yet.
+    ///
+    /// # Errors
+    /// Those of `plan`, and as [`Executor::new`].
+    pub(crate) fn choose(
+        &mut self,
+        shapes: &[Shape],
+        plan: impl FnOnce() -> Result<Arc<Plan>>,
+    ) -> Result<&mut Executor> {
+        self.current = match self.numbers.get(shapes) {
+            Some(&number) => number,
+            None => {
+                let executor = self.executor(plan()?)?;
+                self.executors.push(executor);
+                let number = self.executors.len() - 1;
+                self.numbers.insert(shapes.to_vec(), number);
+                number
+            }
+        };
+        Ok(&mut self.executors[self.current])
+    }
+
+    /// The executor that was chosen last; `None` if there is none.
+    pub(crate) fn current(&self) -> Option<&Executor> {
+        self.executors.get(self.current)
+    }
+
+    /// How many executors there are.
+    pub(crate) fn len(&self) -> usize {
+        self.executors.len()
+    }
+
+    /// Drops all executors.
+    pub(crate) fn clear(&mut self) {
+        self.executors.clear();
+        self.numbers.clear();
+    }
+
+    /// An executor of a plan. If it needs more memory than there is, all get more.
+    fn executor(&mut self, plan: Arc<Plan>) -> Result<Executor> {
+        let needed = [plan.arena_bytes(), register_bytes(&plan)];
+        let enough = |(arena, &bytes): (&Arc<Arena>, &usize)| arena.bytes() >= bytes;
+        if !self.memory.iter().zip(&needed).all(enough) {
+            let larger = |bytes: usize| Arena::new(bytes.next_power_of_two()).map(Arc::new);
+            let sizes = [0, 1].map(|k| needed[k].max(self.memory[k].bytes()));
+            let memory = [larger(sizes[0])?, larger(sizes[1])?];
+            let plans = self.executors.iter().map(|e| Arc::clone(e.plan()));
+            let executors = plans.map(|plan| in_memory(plan, &self.tables, &memory));
+            self.executors = executors.collect::<Result<_>>()?;
+            self.memory = memory;
+        }
+        in_memory(plan, &self.tables, &self.memory)
+    }
+}
+
+/// An executor in the memory of a set.
+fn in_memory(plan: Arc<Plan>, tables: &[Arc<Table>], memory: &[Arc<Arena>; 2]) -> Result<Executor> {
+    let [arena, registers] = memory.each_ref().map(Arc::clone);
+    // SAFETY: `memory` is that of one set. It lends its executors, each for as long as itself is
+    // borrowed: mutably to run, and to read what the last run has left none but that which was chosen
+    // last. Before its first run an executor leaves what another one has computed, or zeros, which are
+    // numbers as well.
+    unsafe { Executor::in_memory(plan, tables, arena, registers) }
+}

@@ -1,0 +1,199 @@
+//! Samples of different lengths by plans, one sample a batch: what a worker runs for
+//! [`fit_function`](super::fit_function) where a loss has a program and lengths occur again.
+//!
+//! There is an executor for each set of lengths, made when a sample first has them. Gradients stay in its
+//! memory until they are applied, right after the run.
+//!
+//! Limits: a worker keeps up to [`KEPT`] executors; with one more it begins anew.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::data::Feeds;
+use super::function_step::{Departure, FunctionLoss, does_not_fit};
+use super::input_buffer::InputBuffer;
+use super::plan_step::apply_sink;
+use super::samples::Samples;
+use super::worker::{AnyScratch, BatchStep};
+use crate::array::{Real, Shape, Slice, with_real};
+use crate::error::{Error, Result};
+use crate::exec::{ExecutorSet, SampleProgram};
+use crate::ir::Datum;
+use crate::optim::gradient::{Access, StepTarget};
+use crate::optim::{Optimizer, State};
+use crate::rules::check_indices;
+
+/// Executors of a worker, at most.
+const KEPT: usize = 1024;
+
+/// A parameter that the program has a gradient of.
+struct TrainedTable<'a> {
+    target: StepTarget<'a>,
+    scratch: AnyScratch,
+    /// Rows that there is scratch for.
+    room: usize,
+}
+
+/// Samples by plans. See the [module documentation](self).
+pub(super) struct SamplePlanStep<'a> {
+    loss: &'a FunctionLoss,
+    program: &'a SampleProgram,
+    /// The shape of each feed's value.
+    shapes: Vec<Shape>,
+    executors: ExecutorSet,
+    /// What the inputs of the sample at hand are, and their shapes.
+    values: Vec<Datum>,
+    lengths: Vec<Shape>,
+    /// By number of the program's gradients.
+    trained: Vec<TrainedTable<'a>>,
+    /// Where the function was left: the number among the staged samples, and all feeds.
+    left: Option<(usize, Vec<Datum>)>,
+}
+
+impl<'a> SamplePlanStep<'a> {
+    /// Room for samples of a loss, whose program this is.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not the memory.
+    pub(super) fn new(
+        loss: &'a FunctionLoss,
+        program: &'a SampleProgram,
+        feeds: &Feeds,
+        optimizer: &Optimizer,
+        states: &'a [Arc<State>],
+    ) -> Result<Self> {
+        let tables = program.tables().iter().zip(program.trained());
+        let trained = tables.map(|(table, &number)| {
+            Ok(TrainedTable {
+                target: StepTarget {
+                    table,
+                    state: &states[number],
+                    rule: optimizer.rule(),
+                    settings: optimizer.settings_of(table),
+                },
+                scratch: AnyScratch::new(table, 0)?,
+                room: 0,
+            })
+        });
+        Ok(SamplePlanStep {
+            loss,
+            program,
+            shapes: feeds.sample_shapes().collect(),
+            executors: ExecutorSet::new(program.tables())?,
+            values: Vec::new(),
+            lengths: Vec::new(),
+            trained: trained.collect::<Result<_>>()?,
+            left: None,
+        })
+    }
+
+    /// Computes the loss of the staged sample `k`.
+    ///
+    /// # Errors
+    /// What an operator reports, or a plan.
+    ///
+    /// # Safety
+    /// The locks of all tables are held.
+    unsafe fn sample(&mut self, staged: &[InputBuffer], k: usize) -> Result<f64> {
+        self.values.clear();
+        self.lengths.clear();
+        for &(feed, leaf) in self.program.inputs() {
+            let value = self.loss.value(staged, &self.shapes, feed, k)?;
+            let Datum::Array(array) = &value else {
+                return Err(Error::Type("a part of a sample is no array".into()));
+            };
+            if array.dtype() != self.program.ty(leaf).dtype {
+                return Err(Error::Type("a part of a sample has another type".into()));
+            }
+            self.lengths.push(array.shape().into());
+            self.values.push(value);
+        }
+        if self.executors.len() >= KEPT {
+            self.executors.clear();
+        }
+        let plan = || self.program.plan(&self.lengths);
+        let executor = self.executors.choose(&self.lengths, plan)?;
+        let plan = Arc::clone(executor.plan());
+        for (&(_, leaf), value) in self.program.inputs().iter().zip(&self.values) {
+            let Datum::Array(array) = value else {
+                continue;
+            };
+            let data = array.view().data;
+            if let (Some(bound), Slice::U32(indices)) = (plan.bounds[leaf], data) {
+                check_indices(|| "loss".into(), indices, bound)?;
+            }
+            executor.bind(leaf, data);
+        }
+        // SAFETY: every input was just bound to a value that `self` keeps until the next sample, and
+        // indices were compared with the plan's bounds. The program's other leaves are tables, whose
+        // locks the caller holds.
+        unsafe { executor.run() }?;
+        for (number, trained) in self.trained.iter_mut().enumerate() {
+            let rows = executor.row_count(number);
+            if rows > trained.room {
+                trained.room = rows.next_power_of_two();
+                trained.scratch = AnyScratch::new(trained.target.table, trained.room)?;
+            }
+        }
+        Ok(with_real!(plan.result.ty.dtype, T => {
+            let value: &[T] = executor.numbers(&plan.result);
+            value.iter().map(|x| x.to()).sum()
+        }))
+    }
+}
+
+impl BatchStep for SamplePlanStep<'_> {
+    fn set_lr(&mut self, lr: f64) {
+        for trained in &mut self.trained {
+            trained.target.settings.lr = lr;
+        }
+    }
+
+    unsafe fn run(&mut self, staged: &[InputBuffer], samples: Range<usize>) -> Result<f64> {
+        let k = samples.start;
+        // SAFETY: the caller holds the locks.
+        match unsafe { self.sample(staged, k) } {
+            Err(error) if does_not_fit(&error) => {
+                let feeds = 0..self.shapes.len();
+                let value = |feed| self.loss.value(staged, &self.shapes, feed, k);
+                self.left = Some((k, feeds.map(value).collect::<Result<_>>()?));
+                Err(Error::State("the loss was left".into()))
+            }
+            other => other,
+        }
+    }
+
+    unsafe fn apply(&mut self, access: Access) {
+        let Some(executor) = self.executors.current() else {
+            return;
+        };
+        let plan = executor.plan();
+        for (number, trained) in self.trained.iter_mut().enumerate() {
+            let Some(sink) = &plan.sinks[number] else {
+                continue;
+            };
+            let (target, sink) = (&trained.target, (number, sink));
+            match &mut trained.scratch {
+                // SAFETY: the executor has run just before, and the sink is that of the target's
+                // table. The caller holds the locks.
+                AnyScratch::F32(s) => unsafe { apply_sink(executor, sink, 1, access, target, s) },
+                // SAFETY: as above.
+                AnyScratch::F64(s) => unsafe { apply_sink(executor, sink, 1, access, target, s) },
+            }
+        }
+    }
+
+    fn failed(&mut self, epoch: usize, samples: &Samples, start: usize) {
+        let Some((at, values)) = self.left.take() else {
+            return;
+        };
+        // Without the memory for it the number is not known.
+        let number = samples.number_at(start + at);
+        self.loss.left(Departure {
+            exit: None,
+            epoch,
+            number: number.unwrap_or(u32::MAX),
+            values,
+        });
+    }
+}
