@@ -62,6 +62,9 @@ def test_everything_public_is_exported():
         "ScoredSampler",
         "WARP",
         "Dynamic",
+        "Adaptive",
+        "InBatch",
+        "Custom",
         "Rank",
     }
     inner |= {

@@ -296,6 +296,8 @@ def test_every_class_can_be_pickled_or_says_why_not() -> None:
         "Adam": wy.Adam(),
         "Uniform": wy.sampling.Uniform(3),
         "Popularity": wy.sampling.Popularity([1, 2]),
+        "InBatch": wy.sampling.InBatch("item", 3, positives=([0], [1]), given="user", shape=2),
+        "Custom": wy.sampling.Custom(len, 3, columns=["item"]),
         "History": _core.restored_history([1.0], [0.1], 3),
         "Csr": _core.Csr(np.zeros(1, np.uint32), np.zeros(1, np.uint32), 1, 2),
         "CsrMatrix": matrix,
@@ -316,6 +318,7 @@ def test_every_class_can_be_pickled_or_says_why_not() -> None:
         "Program": wy.freeze(wy.Parameter(1.0) * 2.0),
         "WARP": warp,
         "Dynamic": wy.sampling.Dynamic(p, p),
+        "Adaptive": wy.sampling.Adaptive(p, p),
         "Rank": warp.rank,
         "HookHandle": wy.Variable(1.0).register_hook(lambda g: g),
     }

@@ -18,13 +18,16 @@ __all__ = [
     "WARP",
     "Adagrad",
     "Adam",
+    "Adaptive",
     "Compiled",
     "Csr",
     "CsrMatrix",
+    "Custom",
     "Dispatcher",
     "Dynamic",
     "History",
     "HookHandle",
+    "InBatch",
     "IndexInput",
     "Input",
     "IrBuilder",
@@ -925,6 +928,29 @@ class Popularity(Sampler):
         shape: int | str | Sequence[int | str] | None = None,
     ) -> Popularity: ...
 
+@final
+class InBatch(Sampler):
+    def __new__(
+        cls,
+        column: IndexInput | str,
+        n: int,
+        *,
+        positives: tuple[_Integers, _Integers] | None = None,
+        given: IndexInput | str | None = None,
+        shape: int | str | Sequence[int | str] | None = None,
+    ) -> InBatch: ...
+
+@final
+class Custom(Sampler):
+    def __new__(
+        cls,
+        draw: Callable[..., _Integers],
+        n: int,
+        *,
+        columns: Sequence[Input | IndexInput | str] = (),
+        shape: int | str | Sequence[int | str] | None = None,
+    ) -> Custom: ...
+
 @disjoint_base
 class ScoredSampler:
     @property
@@ -962,9 +988,23 @@ class Dynamic(ScoredSampler):
         *,
         positives: tuple[_Integers, _Integers] | None = None,
         given: str = "user",
-        item: str = "item",
         of: int = 5,
+        shape: int | str | Sequence[int | str] | None = None,
     ) -> Dynamic: ...
+
+@final
+class Adaptive(ScoredSampler):
+    def __new__(
+        cls,
+        users: Parameter,
+        items: Parameter,
+        item_bias: Parameter | None = None,
+        *,
+        positives: tuple[_Integers, _Integers] | None = None,
+        given: str = "user",
+        rank_scale: float | None = None,
+        shape: int | str | Sequence[int | str] | None = None,
+    ) -> Adaptive: ...
 
 @final
 class History:

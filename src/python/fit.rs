@@ -191,9 +191,7 @@ fn sources(
                 type_name(&value)
             )));
         };
-        let (sampler, given) = sampler.get().for_input()?;
-        let source = Source::Sampled { sampler, given };
-        sources.push((id, source));
+        sources.push((id, sampler.get().for_input()?));
     }
     Ok(sources)
 }
@@ -207,7 +205,7 @@ fn with_tables(
 ) -> Result<Arc<Program>> {
     let drawn = |id: u64, sources: &[(u64, Source)]| {
         let mut samplers = sources.iter();
-        samplers.any(|(other, source)| *other == id && matches!(source, Source::Sampled { .. }))
+        samplers.any(|(other, source)| *other == id && source.item_count().is_some())
     };
     tables.retain(|(id, _)| !drawn(*id, sources));
     for (id, value) in &mut *tables {
@@ -401,10 +399,12 @@ pub(super) fn fit(
     };
     callbacks.extend(bar.clone().map(Bound::unbind));
     let callbacks = Arc::from(callbacks);
-    let stays_in_thread = match &trained {
-        TrainedLoss::Program(program) => program.stays_in_thread(),
-        TrainedLoss::Function(_) => false,
-    };
+    let mut sources = settings.sources.iter();
+    let stays_in_thread = sources.any(|(_, source)| source.stays_in_thread())
+        || match &trained {
+            TrainedLoss::Program(program) => program.stays_in_thread(),
+            TrainedLoss::Function(_) => false,
+        };
     let work = move |caller: &Caller| {
         let record = GrowingHistory::default();
         let mut watcher = Watcher {
@@ -422,7 +422,7 @@ pub(super) fn fit(
             }
         }
     };
-    // Operators of the caller's own are Python code, which must not be abandoned.
+    // Operators and samplers of the caller's own are Python code, which must not be abandoned.
     let result = abandonable_long_call(py, !stays_in_thread, work);
     if let Some(bar) = bar {
         bar.call_method0(intern!(py, "close"))?;

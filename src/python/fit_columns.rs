@@ -20,20 +20,6 @@ pub(super) fn batch_column(
     source: &Source,
     value: &SampleValue,
 ) -> Option<(BatchColumn, Source)> {
-    if let (SampleValue::Drawn(items), Leaf::Input { id, name, .. }) = (value, leaf) {
-        let (source, shape) = items.column()?;
-        let Source::Sampled { sampler, .. } = &source else {
-            return None;
-        };
-        let range = Some((0, i64::from(sampler.item_count()) - 1));
-        let shape: Vec<usize> = std::iter::once(1).chain(shape).collect();
-        let leaf = Leaf::Input {
-            id: *id,
-            ty: Type::new(DType::U32, &shape),
-            name: name.clone(),
-        };
-        return Some((BatchColumn { leaf, range }, source));
-    }
     if let (SampleValue::WideInt, Source::Column(words), Leaf::Input { id, name, .. }) =
         (value, source, leaf)
     {
@@ -54,11 +40,8 @@ pub(super) fn batch_column(
             None
         }
         (SampleValue::Int | SampleValue::Bool, Source::Column(data)) => Some(range_of(data)?),
-        (SampleValue::Int, Source::Sampled { sampler, .. }) => {
-            Some((0, i64::from(sampler.item_count()) - 1))
-        }
-        (SampleValue::Int, Source::Scored { sampler, .. }) => {
-            Some((0, i64::from(sampler.base().item_count()) - 1))
+        (SampleValue::Int | SampleValue::Row, drawn) if drawn.item_count().is_some() => {
+            Some((0, i64::from(drawn.item_count()?) - 1))
         }
         (SampleValue::Float, Source::Rank(_)) => None,
         (SampleValue::Float | SampleValue::Row, Source::Column(data)) if data.dtype().is_real() => {

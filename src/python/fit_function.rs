@@ -14,16 +14,16 @@ use super::argument::Given;
 use super::convert::type_name;
 use super::fit_columns::{batch_column, column};
 use super::integers::to_int64;
-use super::sampling::{PySampler, SampledLength, SampledUser};
+use super::sampling::{PySampler, SampledLength, UsedColumn};
 use super::scored::{PyRank, PyScoredSampler};
 use super::source::{PyIrFunction, datum};
 use super::variable::PyVariable;
-use crate::array::{Array, DType, Type};
+use crate::array::{Array, DType, Type, element_count};
 use crate::error::Result;
 use crate::exec::{Leaf, LossArgument, Program, SampleLoss, batched};
 use crate::ir::{Datum, Function, ValueId};
 use crate::table::Table;
-use crate::train::{DrawnItems, DrawnLength, FunctionLoss, SampleValue, Source};
+use crate::train::{DrawnLength, FunctionLoss, SampleValue, Source};
 
 /// What maps arguments to something.
 const BY_NAME: &str = "a dict whose keys are names of the function's arguments";
@@ -95,82 +95,128 @@ fn index_column(name: &str, what: &str, wanted: &str, feeds: &[SamplePart]) -> P
     }
 }
 
-/// What a sampler that reads the model draws for each sample, or the rank of that.
-fn scored(
-    name: &str,
-    sampler: &Bound<'_, PyAny>,
-    columns: &[SamplePart],
-    described: &Bound<'_, PyDict>,
-) -> PyResult<Option<SamplePart>> {
-    let shape = PyTuple::empty(described.py());
-    let (source, value, dtype) = if let Ok(rank) = sampler.cast::<PyRank>() {
-        described.set_item(name, (shape, PyTuple::empty(described.py()), "float"))?;
-        let source = Source::Rank(Arc::clone(&rank.get().of));
-        (source, SampleValue::Float, DType::F32)
-    } else if let Ok(scored) = sampler.cast::<PyScoredSampler>() {
-        let PyScoredSampler { inner, user, item } = scored.get();
-        described.set_item(name, (shape, (user, item), "int"))?;
-        let source = Source::Scored {
-            sampler: Arc::clone(inner),
-            user: index_column(name, "given", user, columns)? as u64,
-            item: index_column(name, "item", item, columns)? as u64,
-        };
-        (source, SampleValue::Int, DType::U32)
-    } else {
-        return Ok(None);
-    };
-    Ok(Some(SamplePart {
-        name: name.to_owned(),
-        ty: Type::new(dtype, &[1]),
-        source,
-        value,
-    }))
+/// A sampler, as an argument of a function is filled by it.
+struct Drawn<'a> {
+    source: Source,
+    shape: &'a [SampledLength],
+    used: Vec<&'a str>,
 }
 
-/// What a sampler draws for each sample, whose columns are `feeds`.
-fn drawn_by(
-    name: &str,
-    sampler: &PySampler,
-    feeds: &[SamplePart],
-) -> PyResult<(Source, SampleValue)> {
-    let refused = |what: String| PyValueError::new_err(format!("sample: '{name}': {what}"));
-    let given = match &sampler.given {
-        None => None,
-        Some(SampledUser::Input(..)) => {
-            return Err(refused(
-                "given is an input of a graph; name the argument that holds the user".into(),
-            ));
+impl<'a> Drawn<'a> {
+    /// What the sampler for the argument `name` draws, beside `columns`.
+    ///
+    /// # Errors
+    /// TypeError for what is no sampler, ValueError for one whose columns do not fit.
+    fn new(
+        name: &str,
+        sampler: &'a Bound<'_, PyAny>,
+        columns: &[SamplePart],
+    ) -> PyResult<Drawn<'a>> {
+        if let Ok(scored) = sampler.cast::<PyScoredSampler>() {
+            let scored = scored.get();
+            let item = scored.item.as_deref();
+            let item = item.map(|item| index_column(name, "item", item, columns));
+            return Ok(Drawn {
+                source: Source::Scored {
+                    sampler: Arc::clone(&scored.inner),
+                    user: index_column(name, "given", &scored.user, columns)? as u64,
+                    item: item.transpose()?.map(|at| at as u64),
+                },
+                shape: &scored.shape,
+                used: scored.used_columns(),
+            });
         }
-        Some(SampledUser::Argument(user)) => Some(index_column(name, "given", user, feeds)?),
-    };
-    let lengths = sampler.shape.iter().map(|length| match length {
-        SampledLength::Fixed(n) => Ok(DrawnLength::Fixed(*n)),
-        SampledLength::Of(other) => {
-            let at = column_at(name, "shape", other, feeds)?;
-            match feeds[at].value {
-                SampleValue::Entry(_) | SampleValue::Row => Ok(DrawnLength::Of(at)),
-                _ => Err(refused(format!(
-                    "shape: expected a column of arrays, '{other}' has one number a sample"
-                ))),
+        let Ok(sampler) = sampler.cast::<PySampler>() else {
+            return Err(PyTypeError::new_err(format!(
+                "sample: '{name}': expected a sampler such as wyrmling.sampling.Uniform, got {}",
+                type_name(sampler)
+            )));
+        };
+        let sampler = sampler.get();
+        let place = |what: &str, column: &UsedColumn| match column {
+            UsedColumn::Input(..) => Err(PyValueError::new_err(format!(
+                "sample: '{name}': {what} is an input of a graph; name the argument that holds it"
+            ))),
+            UsedColumn::Argument(column) if what == "columns" => {
+                Ok(seen_column(name, column, columns)? as u64)
+            }
+            UsedColumn::Argument(column) => Ok(index_column(name, what, column, columns)? as u64),
+        };
+        Ok(Drawn {
+            source: sampler.source(place)?,
+            shape: &sampler.shape,
+            used: sampler.used_columns(),
+        })
+    }
+
+    /// The part of a sample that is the argument `name`.
+    fn part(self, name: &str, columns: &[SamplePart]) -> PyResult<SamplePart> {
+        let refused = |what: String| PyValueError::new_err(format!("sample: '{name}': {what}"));
+        let (mut of, mut times) = (Vec::new(), 1);
+        let lengths = self.shape.iter().map(|length| match length {
+            SampledLength::Fixed(n) => Ok(DrawnLength::Fixed(*n)),
+            SampledLength::Of(other) => {
+                let at = column_at(name, "shape", other, columns)?;
+                match &columns[at].value {
+                    SampleValue::Entry(ragged) => {
+                        of.push((at as u64, Arc::clone(ragged)));
+                        Ok(DrawnLength::Of(at))
+                    }
+                    SampleValue::Row => Ok(DrawnLength::Fixed(columns[at].ty.shape[1])),
+                    _ => Err(refused(format!(
+                        "shape: expected a column of arrays, '{other}' has one number a sample"
+                    ))),
+                }
+            }
+        });
+        let lengths: Vec<DrawnLength> = lengths.collect::<PyResult<_>>()?;
+        let n = self.source.item_count().unwrap_or(0);
+        if !lengths.is_empty() && i32::try_from(n).is_err() {
+            return Err(refused(format!(
+                "an array of items holds those below {}, the sampler has {n}",
+                1u32 << 31
+            )));
+        }
+        let mut fixed = vec![1];
+        for length in &lengths {
+            if let DrawnLength::Fixed(n) = length {
+                fixed.push(*n);
             }
         }
-    });
-    let shape: Vec<DrawnLength> = lengths.collect::<PyResult<_>>()?;
-    let inner = Arc::clone(&sampler.inner);
-    if shape.is_empty() {
-        let given = given.map(|at| at as u64);
-        let sampler = inner;
-        return Ok((Source::Sampled { sampler, given }, SampleValue::Int));
+        if !of.is_empty() {
+            times = element_count(&fixed)?;
+            fixed = vec![1, 2];
+        }
+        let (source, value) = match (lengths.is_empty(), of.is_empty()) {
+            (true, _) => (self.source, SampleValue::Int),
+            (false, true) => (self.source, SampleValue::Row),
+            (false, false) => {
+                let source = Box::new(self.source);
+                let source = Source::PerEntry { source, of, times };
+                (source, SampleValue::Drawn(lengths))
+            }
+        };
+        Ok(SamplePart {
+            name: name.to_owned(),
+            ty: Type::new(DType::U32, &fixed),
+            source,
+            value,
+        })
     }
-    let n = inner.item_count();
-    if i32::try_from(n).is_err() {
-        return Err(refused(format!(
-            "an array of items holds those below {}, the sampler has {n}",
-            1u32 << 31
-        )));
+}
+
+/// As [`column_at`], of a column that a sampler of the caller's own may see.
+fn seen_column(name: &str, wanted: &str, feeds: &[SamplePart]) -> PyResult<usize> {
+    let at = column_at(name, "columns", wanted, feeds)?;
+    match feeds[at].value {
+        SampleValue::WideInt | SampleValue::Entry(_) | SampleValue::Drawn(_) => {
+            Err(PyValueError::new_err(format!(
+                "sample: '{name}': columns: expected a column of numbers or of arrays of one length, '{wanted}' \
+                 is another"
+            )))
+        }
+        _ => Ok(at),
     }
-    let items = DrawnItems::new(inner, given, shape);
-    Ok((Source::Seeds, SampleValue::Drawn(items)))
 }
 
 /// The columns, as parts of a sample; `described` gets what each is to the function.
@@ -202,36 +248,27 @@ fn draws_of(
     columns: &[SamplePart],
     described: &Bound<'_, PyDict>,
 ) -> PyResult<Vec<SamplePart>> {
+    let py = described.py();
     let mut parts = Vec::new();
     for (name, sampler) in entries("sample", given)? {
-        if let Some(part) = scored(&name, &sampler, columns, described)? {
-            parts.push(part);
+        if let Ok(rank) = sampler.cast::<PyRank>() {
+            described.set_item(&name, (PyTuple::empty(py), PyTuple::empty(py), "float"))?;
+            parts.push(SamplePart {
+                ty: Type::new(DType::F32, &[1]),
+                source: Source::Rank(Arc::clone(&rank.get().of)),
+                value: SampleValue::Float,
+                name,
+            });
             continue;
         }
-        let Ok(sampler) = sampler.cast::<PySampler>() else {
-            return Err(PyTypeError::new_err(format!(
-                "sample: '{name}': expected a sampler such as wyrmling.sampling.Uniform, got {}",
-                type_name(&sampler)
-            )));
-        };
-        let sampler = sampler.get();
-        let shape = sampler.shape.iter().map(|length| match length {
+        let drawn = Drawn::new(&name, &sampler, columns)?;
+        let shape = drawn.shape.iter().map(|length| match length {
             SampledLength::Fixed(n) => Some(*n),
             SampledLength::Of(_) => None,
         });
         let shape: Vec<Option<usize>> = shape.collect();
-        described.set_item(&name, (shape, sampler.used_columns(), "int"))?;
-        let (source, value) = drawn_by(&name, sampler, columns)?;
-        let words: &[usize] = match source {
-            Source::Seeds => &[1, 2],
-            _ => &[1],
-        };
-        parts.push(SamplePart {
-            ty: Type::new(DType::U32, words),
-            source,
-            value,
-            name,
-        });
+        described.set_item(&name, (shape, &drawn.used, "int"))?;
+        parts.push(drawn.part(&name, columns)?);
     }
     Ok(parts)
 }

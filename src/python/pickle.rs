@@ -24,7 +24,7 @@ use super::optim::PyOptimizer;
 use super::program::PyProgram;
 use super::rank::PyCsr;
 use super::registry;
-use super::sampling::{PySampler, SampledUser};
+use super::sampling::{Draws, PySampler, shape_object};
 use super::solvers::PyCsrMatrix;
 use super::sparse::SparseGrad;
 use super::variable::PyVariable;
@@ -188,22 +188,31 @@ impl PySampler {
     /// The class with its arguments, some of which have names.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let py = slf.py();
-        let PySampler { inner, given, .. } = slf.get();
-        let arguments = match inner.weights() {
-            None => PyTuple::new(py, [inner.item_count()])?,
-            Some(weights) => (weights.into_pyarray(py), 1.0).into_pyobject(py)?,
-        };
+        let PySampler {
+            inner,
+            draws,
+            given,
+            shape,
+        } = slf.get();
+        let n = inner.item_count();
         let named = PyDict::new(py);
+        let arguments = match (draws, inner.weights()) {
+            (Draws::InBatch(column), _) => (column.object(py), n).into_pyobject(py)?,
+            (Draws::Custom(sampler, columns), _) => {
+                let columns = columns.iter().map(|column| column.object(py));
+                named.set_item(intern!(py, "columns"), PyTuple::new(py, columns)?)?;
+                (sampler.function(py), n).into_pyobject(py)?
+            }
+            (Draws::Items, None) => PyTuple::new(py, [n])?,
+            (Draws::Items, Some(weights)) => (weights.into_pyarray(py), 1.0).into_pyobject(py)?,
+        };
         if let (Some(given), Some((users, items))) = (given, inner.positives()) {
             let pairs = (users.into_pyarray(py), items.into_pyarray(py));
             named.set_item(intern!(py, "positives"), pairs)?;
-            match given {
-                SampledUser::Input(_, input) => named.set_item(intern!(py, "given"), input)?,
-                SampledUser::Argument(name) => named.set_item(intern!(py, "given"), name)?,
-            }
+            named.set_item(intern!(py, "given"), given.object(py))?;
         }
-        if !slf.get().shape.is_empty() {
-            named.set_item(intern!(py, "shape"), slf.get().shape_object(py)?)?;
+        if !shape.is_empty() {
+            named.set_item(intern!(py, "shape"), shape_object(py, shape)?)?;
         }
         let make = py.import("copyreg")?.getattr("__newobj_ex__")?;
         Ok((make, (slf.get_type(), arguments, named).into_pyobject(py)?))

@@ -2,24 +2,51 @@
 
 use std::sync::Arc;
 
+use pyo3::PyVisit;
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::gc::PyTraverseError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString, PyTuple};
 
 use super::argument::{Given, Integer};
 use super::convert::{self, items, type_name};
+use super::custom_sampler::PythonSampler;
 use super::long_call::patiently;
 use super::program::input_id;
 use crate::array::DType;
 use crate::error::Error;
-use crate::train::Sampler;
+use crate::train::{Sampler, Source};
 
-/// Where a sampler finds each sample's user.
-pub(super) enum SampledUser {
-    /// In an input of a graph: its number, and its object.
+/// A column that a sampler uses.
+pub(super) enum UsedColumn {
+    /// That of an input of a graph: its number, and its object.
     Input(u64, Py<PyAny>),
-    /// In an argument of a function.
+    /// That of a name, for a loss that is a function.
     Argument(String),
+}
+
+impl UsedColumn {
+    pub(super) fn new(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(match given.cast::<PyString>() {
+            Ok(name) => UsedColumn::Argument(name.to_str()?.to_owned()),
+            Err(_) => UsedColumn::Input(input_id(what, given)?, given.clone().unbind()),
+        })
+    }
+
+    /// As Python has it.
+    pub(super) fn object<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        match self {
+            UsedColumn::Input(_, input) => input.bind(py).clone(),
+            UsedColumn::Argument(name) => PyString::new(py, name).into_any(),
+        }
+    }
+
+    fn name(&self) -> Option<&str> {
+        match self {
+            UsedColumn::Argument(name) => Some(name),
+            UsedColumn::Input(..) => None,
+        }
+    }
 }
 
 /// The length of one axis of what a sampler draws for a sample.
@@ -53,7 +80,7 @@ impl SampledLength {
     }
 
     /// One length, or several in a tuple or list.
-    fn all(shape: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Self>> {
+    pub(super) fn all(shape: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Self>> {
         let Some(shape) = shape else {
             return Ok(Vec::new());
         };
@@ -71,57 +98,105 @@ const MOST_AXES: usize = 32;
 /// Items that an axis may have.
 const MOST_LENGTH: i128 = u32::MAX as i128;
 
-/// What all samplers share; make one by ``Uniform`` or ``Popularity``.
+/// What draws.
+pub(super) enum Draws {
+    /// Items by their weights.
+    Items,
+    /// Items that this column has in other samples of the batch.
+    InBatch(UsedColumn),
+    /// A function of the caller's own, of these columns.
+    Custom(Arc<PythonSampler>, Vec<UsedColumn>),
+}
+
+/// What all samplers share; make one by ``Uniform``, ``Popularity``, ``InBatch`` or ``Custom``.
 #[pyclass(name = "Sampler", module = "wyrmling.sampling", subclass, frozen)]
 pub(super) struct PySampler {
+    /// What all items are drawn from, and what users know.
     pub(super) inner: Arc<Sampler>,
-    pub(super) given: Option<SampledUser>,
+    pub(super) draws: Draws,
+    pub(super) given: Option<UsedColumn>,
     /// The shape of what is drawn for a sample; empty for one item.
     pub(super) shape: Vec<SampledLength>,
 }
 
+/// A shape as Python has it.
+pub(super) fn shape_object<'py>(
+    py: Python<'py>,
+    shape: &[SampledLength],
+) -> PyResult<Bound<'py, PyTuple>> {
+    let lengths = shape.iter().map(|length| match length {
+        SampledLength::Fixed(n) => Ok(n.into_pyobject(py)?.into_any()),
+        SampledLength::Of(name) => Ok(PyString::new(py, name).into_any()),
+    });
+    PyTuple::new(py, lengths.collect::<PyResult<Vec<_>>>()?)
+}
+
+/// The columns that a shape names.
+pub(super) fn named_in(shape: &[SampledLength]) -> impl Iterator<Item = &str> {
+    shape.iter().filter_map(|length| match length {
+        SampledLength::Of(name) => Some(&**name),
+        SampledLength::Fixed(_) => None,
+    })
+}
+
 impl PySampler {
-    /// The shape as Python has it.
-    pub(super) fn shape_object<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let lengths = self.shape.iter().map(|length| match length {
-            SampledLength::Fixed(n) => Ok(n.into_pyobject(py)?.into_any()),
-            SampledLength::Of(name) => Ok(PyString::new(py, name).into_any()),
-        });
-        PyTuple::new(py, lengths.collect::<PyResult<Vec<_>>>()?)
-    }
-
-    /// The columns, named as arguments are, that it needs for what it draws for a sample.
+    /// The columns, named as arguments are, that it needs for what it draws for a sample: last those of
+    /// its shape.
     pub(super) fn used_columns(&self) -> Vec<&str> {
-        let user = self.given.iter().filter_map(|given| match given {
-            SampledUser::Argument(name) => Some(name),
-            SampledUser::Input(..) => None,
-        });
-        let lengths = self.shape.iter().filter_map(|length| match length {
-            SampledLength::Of(name) => Some(name),
-            SampledLength::Fixed(_) => None,
-        });
-        user.chain(lengths).map(|name| &**name).collect()
+        let drawn: &[UsedColumn] = match &self.draws {
+            Draws::Items => &[],
+            Draws::InBatch(column) => std::slice::from_ref(column),
+            Draws::Custom(_, columns) => columns,
+        };
+        let columns = drawn.iter().chain(&self.given);
+        let columns = columns.filter_map(UsedColumn::name);
+        columns.chain(named_in(&self.shape)).collect()
     }
 
-    /// The sampler for an input of a graph, and the number of the input that holds the users.
+    /// What fills an input with what is drawn; `place` gives the number of the input that holds a column,
+    /// which is `given`, `column` or `columns` to the sampler.
+    pub(super) fn source(
+        &self,
+        place: impl Fn(&str, &UsedColumn) -> PyResult<u64>,
+    ) -> PyResult<Source> {
+        let sampler = Arc::clone(&self.inner);
+        let given = self.given.as_ref().map(|given| place("given", given));
+        let given = given.transpose()?;
+        Ok(match &self.draws {
+            Draws::Items => Source::Sampled { sampler, given },
+            Draws::InBatch(column) => Source::InBatch {
+                column: place("column", column)?,
+                sampler,
+                given,
+            },
+            Draws::Custom(sampler, columns) => {
+                let columns = columns.iter().map(|column| place("columns", column));
+                Source::Custom {
+                    sampler: sampler.clone(),
+                    columns: columns.collect::<PyResult<_>>()?,
+                }
+            }
+        })
+    }
+
+    /// What fills an input of a graph.
     ///
     /// # Errors
     /// ValueError if it is for an argument of a function.
-    pub(super) fn for_input(&self) -> PyResult<(Arc<Sampler>, Option<u64>)> {
+    pub(super) fn for_input(&self) -> PyResult<Source> {
         let refused = |what: &str| {
             PyValueError::new_err(format!(
                 "sample: a sampler with {what} is for a loss that is a function; in a graph it draws \
-                 one item a sample, and given is an input"
+                 one item a sample, and columns are those of inputs"
             ))
         };
         if !self.shape.is_empty() {
             return Err(refused("a shape"));
         }
-        match &self.given {
-            None => Ok((Arc::clone(&self.inner), None)),
-            Some(SampledUser::Input(id, _)) => Ok((Arc::clone(&self.inner), Some(*id))),
-            Some(SampledUser::Argument(_)) => Err(refused("given as a name")),
-        }
+        self.source(|what, column| match column {
+            UsedColumn::Input(id, _) => Ok(*id),
+            UsedColumn::Argument(_) => Err(refused(&format!("{what} as a name"))),
+        })
     }
 }
 
@@ -141,10 +216,24 @@ impl PySampler {
         let n = slf.get().inner.item_count();
         let shape = match slf.get().shape.is_empty() {
             true => String::new(),
-            false => format!(", shape {}", slf.get().shape_object(slf.py())?.repr()?),
+            false => format!(
+                ", shape {}",
+                shape_object(slf.py(), &slf.get().shape)?.repr()?
+            ),
+        };
+        let by = match &slf.get().draws {
+            Draws::Custom(sampler, _) => format!(", {}", sampler.name()),
+            Draws::Items | Draws::InBatch(_) => String::new(),
         };
         let class = slf.get_type().name()?;
-        Ok(format!("<{class} of {n} items{known}{shape}>"))
+        Ok(format!("<{class} of {n} items{known}{by}{shape}>"))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match &self.draws {
+            Draws::Custom(sampler, _) => sampler.traverse(&visit),
+            Draws::Items | Draws::InBatch(_) => Ok(()),
+        }
     }
 }
 
@@ -152,17 +241,13 @@ impl PySampler {
 fn create<S: pyo3::PyClass<BaseType = PySampler>>(
     class: S,
     sampler: Sampler,
+    draws: Draws,
     positives: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
     given: Option<&Bound<'_, PyAny>>,
     shape: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyClassInitializer<S>> {
-    let user = |given: &Bound<'_, PyAny>| -> PyResult<SampledUser> {
-        Ok(match given.cast::<PyString>() {
-            Ok(name) => SampledUser::Argument(name.to_str()?.to_owned()),
-            Err(_) => SampledUser::Input(input_id("given", given)?, given.clone().unbind()),
-        })
-    };
-    let given = given.map(user).transpose()?;
+    let given = given.map(|given| UsedColumn::new("given", given));
+    let given = given.transpose()?;
     let inner = match (positives, &given) {
         (None, None) => sampler,
         (Some((users, items)), Some(_)) => {
@@ -186,6 +271,7 @@ fn create<S: pyo3::PyClass<BaseType = PySampler>>(
     };
     let base = PySampler {
         inner: Arc::new(inner),
+        draws,
         given,
         shape: SampledLength::all(shape)?,
     };
@@ -225,7 +311,100 @@ impl PyUniform {
         shape: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let sampler = Sampler::uniform(n.within("n", 1..=u32::MAX.into())? as usize)?;
-        create(PyUniform, sampler, positives, given, shape)
+        create(PyUniform, sampler, Draws::Items, positives, given, shape)
+    }
+}
+
+/// What a column has in the other samples of the same batch: items below ``n``, as often as they are popular.
+///
+/// ``column`` is the input or the name of a column with one item a sample. Each draw is by itself: all other
+/// samples of the batch are as likely (Hidasi et al., 2016). ``positives``, ``given`` and ``shape`` as for
+/// ``Uniform``. Where a user knows what all other samples have, and in a last batch of a single sample, an item is
+/// drawn as ``Uniform`` draws it.
+///
+/// ``fit`` raises ValueError for ``batch_size=1`` and for a column that is not there, IndexError for an item of it
+/// that is not below ``n``. Else it raises as ``Uniform``.
+///
+/// >>> InBatch("item", 1000, shape=8)
+/// <InBatch of 1000 items, shape (8,)>
+#[pyclass(name = "InBatch", module = "wyrmling.sampling", extends = PySampler, frozen)]
+pub(super) struct PyInBatch;
+
+#[pymethods]
+impl PyInBatch {
+    #[new]
+    #[pyo3(signature = (column, n, *, positives=None, given=None, shape=None))]
+    fn new(
+        column: &Bound<'_, PyAny>,
+        n: Integer,
+        positives: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+        given: Option<&Bound<'_, PyAny>>,
+        shape: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let draws = Draws::InBatch(UsedColumn::new("column", column)?);
+        let sampler = Sampler::uniform(n.within("n", 1..=u32::MAX.into())? as usize)?;
+        create(PyInBatch, sampler, draws, positives, given, shape)
+    }
+}
+
+/// Items below ``n``, drawn by a function of your own.
+///
+/// ``draw(rng, shape, *columns)`` is called for a block of samples at a time, about a thousand, and returns
+/// integers from 0 to ``n - 1`` of that shape: ``(samples,)``, or with ``shape=k`` ``(samples, k)``. ``rng`` is a
+/// ``numpy.random.Generator``, whose seed depends on the seed of the run, the epoch, the worker and the block. So
+/// a function that draws by it alone draws the same in a run that is repeated, or that goes on.
+///
+/// ``columns`` are names of columns, or inputs of a graph, with a number or an array a sample: the function gets of
+/// each what the samples of the block have, integers as int64. Where ``shape`` names a column of arrays, the items
+/// of all samples are drawn end to end: the shape is their number, and what a sample has in a column is there for
+/// each of its items.
+///
+/// The function runs under the interpreter's lock, in the threads that train. What it raises ends the run, as
+/// do IndexError for an item that is not below ``n``, ValueError for another shape, TypeError for no integers: the
+/// batches of the block are not applied. It can use no parameter of the run with ``threads=1``, and change none
+/// (RuntimeError). Ctrl-C ends a run when the function has returned.
+///
+/// Raises TypeError for what is no function, ValueError if ``n`` is 0.
+///
+/// >>> def near(rng, shape, item):
+/// ...     return (item + rng.integers(1, 6, shape)) % 1000
+/// >>> Custom(near, 1000, columns=["item"])
+/// <Custom of 1000 items, near>
+#[pyclass(name = "Custom", module = "wyrmling.sampling", extends = PySampler, frozen)]
+pub(super) struct PyCustom;
+
+#[pymethods]
+impl PyCustom {
+    #[new]
+    #[pyo3(signature = (draw, n, *, columns=None, shape=None),
+        text_signature = "(draw, n, *, columns=(), shape=None)")]
+    fn new(
+        draw: &Bound<'_, PyAny>,
+        n: Integer,
+        columns: Option<&Bound<'_, PyAny>>,
+        shape: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        if !draw.is_callable() {
+            return Err(PyTypeError::new_err(format!(
+                "draw: expected a function of a generator, a shape and columns, got {}",
+                type_name(draw)
+            )));
+        }
+        let n = n.within("n", 1..=u32::MAX.into())? as u32;
+        let columns = match columns {
+            Some(names) if names.is_instance_of::<PyString>() => {
+                return Err(PyTypeError::new_err(
+                    "columns: expected a sequence of names or inputs, got one str",
+                ));
+            }
+            Some(columns) => items("columns", columns, None, |column| {
+                UsedColumn::new("columns", &column)
+            })?,
+            None => Vec::new(),
+        };
+        let draws = Draws::Custom(Arc::new(PythonSampler::new(draw, n)?), columns);
+        let sampler = Sampler::uniform(n as usize)?;
+        create(PyCustom, sampler, draws, None, None, shape)
     }
 }
 
@@ -264,6 +443,6 @@ impl PyPopularity {
             let counts = counts.try_to_dtype(DType::F64)?;
             Sampler::popularity(counts.view().real::<f64>(), power)
         })?;
-        create(PyPopularity, sampler, positives, given, shape)
+        create(PyPopularity, sampler, Draws::Items, positives, given, shape)
     }
 }

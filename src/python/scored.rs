@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use super::argument::{Given, Integer};
 use super::convert::{self, type_name};
 use super::long_call::patiently;
+use super::sampling::{SampledLength, named_in, shape_object};
 use super::variable::PyVariable;
 use crate::table::Table;
 use crate::train::{Choice, Sampler, ScoredSampler};
@@ -15,13 +16,24 @@ use crate::train::{Choice, Sampler, ScoredSampler};
 /// What users know: users and items, a pair an entry.
 type KnownPairs<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
-/// What samplers that read the model share; make one by ``WARP`` or ``Dynamic``.
+/// What samplers that read the model share; make one by ``WARP``, ``Dynamic`` or ``Adaptive``.
 #[pyclass(name = "ScoredSampler", module = "wyrmling.sampling", subclass, frozen)]
 pub(super) struct PyScoredSampler {
     pub(super) inner: Arc<ScoredSampler>,
-    /// The columns that hold each sample's user and item.
+    /// The columns that hold each sample's user, and its item if that counts.
     pub(super) user: String,
-    pub(super) item: String,
+    pub(super) item: Option<String>,
+    /// The shape of what is drawn for a sample; empty for one item.
+    pub(super) shape: Vec<SampledLength>,
+}
+
+impl PyScoredSampler {
+    /// The columns that it needs for what it draws for a sample: last those of its shape.
+    pub(super) fn used_columns(&self) -> Vec<&str> {
+        let columns = [Some(&self.user), self.item.as_ref()];
+        let columns = columns.into_iter().flatten().map(|name| &**name);
+        columns.chain(named_in(&self.shape)).collect()
+    }
 }
 
 #[pymethods]
@@ -39,14 +51,21 @@ impl PyScoredSampler {
         ))
     }
 
-    fn __repr__(&self) -> String {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let n = self.inner.base().item_count();
-        match self.inner.choice() {
+        let shape = match self.shape.is_empty() {
+            true => String::new(),
+            false => format!(", shape {}", shape_object(py, &self.shape)?.repr()?),
+        };
+        Ok(match self.inner.choice() {
             Choice::Warp { margin, most } => {
                 format!("<WARP of {n} items, margin {margin:?}, at most {most} draws>")
             }
-            Choice::Hardest(of) => format!("<Dynamic of {n} items, the hardest of {of}>"),
-        }
+            Choice::Hardest(of) => format!("<Dynamic of {n} items, the hardest of {of}{shape}>"),
+            Choice::Adaptive(scale) => {
+                format!("<Adaptive of {n} items, rank scale {scale:?}{shape}>")
+            }
+        })
     }
 }
 
@@ -88,7 +107,8 @@ struct Setting<'a, 'py> {
     item_bias: Option<&'a Bound<'py, PyAny>>,
     positives: Option<KnownPairs<'py>>,
     given: String,
-    item: String,
+    item: Option<String>,
+    shape: Option<&'a Bound<'py, PyAny>>,
 }
 
 impl Setting<'_, '_> {
@@ -109,9 +129,13 @@ impl Setting<'_, '_> {
             inner: Arc::new(ScoredSampler::new(base, users, items, bias, choice)?),
             user: self.given,
             item: self.item,
+            shape: SampledLength::all(self.shape)?,
         })
     }
 }
+
+/// The number of items over the scale of ranks that adaptive sampling has by default.
+const RANKS: f64 = 4.0;
 
 fn count(name: &str, n: &Integer) -> PyResult<u32> {
     Ok(n.within(name, 1..=u32::MAX.into())? as u32)
@@ -179,7 +203,8 @@ impl PyWarp {
             item_bias,
             positives,
             given,
-            item,
+            item: Some(item),
+            shape: None,
         };
         Ok(PyClassInitializer::from(setting.sampler(choice)?).add_subclass(PyWarp))
     }
@@ -195,7 +220,7 @@ impl PyWarp {
 
 /// The item with the highest score of ``of`` that are drawn (Zhang, Chen, Wang and Yu, 2013).
 ///
-/// Scores and the other arguments are those of ``WARP``.
+/// Scores and the other arguments are those of ``WARP``; ``shape`` is that of ``Uniform``.
 ///
 /// >>> from wyrmling import Parameter
 /// >>> users, items = Parameter([[1.0], [2.0]]), Parameter([[1.0], [2.0], [0.0]])
@@ -219,10 +244,10 @@ impl PyDynamic {
             *,
             positives=None,
             given="user".into(),
-            item="item".into(),
-            of=Integer::Fits(5)
+            of=Integer::Fits(5),
+            shape=None
         ),
-        text_signature = "(users, items, item_bias=None, *, positives=None, given='user', item='item', of=5)"
+        text_signature = "(users, items, item_bias=None, *, positives=None, given='user', of=5, shape=None)"
     )]
     fn new(
         users: &Bound<'_, PyAny>,
@@ -230,8 +255,8 @@ impl PyDynamic {
         item_bias: Option<&Bound<'_, PyAny>>,
         positives: Option<KnownPairs<'_>>,
         given: String,
-        item: String,
         of: Integer,
+        shape: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let setting = Setting {
             users,
@@ -239,9 +264,79 @@ impl PyDynamic {
             item_bias,
             positives,
             given,
-            item,
+            item: None,
+            shape,
         };
         let choice = Choice::Hardest(count("of", &of)?);
         Ok(PyClassInitializer::from(setting.sampler(choice)?).add_subclass(PyDynamic))
+    }
+}
+
+/// An item that is likely to have a high score, at the cost of a few random numbers and of no score
+/// (Rendle and Freudenthaler, 2014).
+///
+/// A draw takes a rank ``r``, from 0 on, with a probability proportional to ``exp(-r / rank_scale)``, a factor
+/// ``f`` with one proportional to ``abs(users[u, f]) * items[:, f].std()``, and the item at that rank from the top in
+/// the order of ``items[:, f]``, or from the bottom if ``users[u, f]`` is negative. ``item_bias`` is one factor
+/// more, for which all users have 1. The orders are made anew when an epoch begins, and after every
+/// ``m * log(m)`` items that a thread has drawn, of m.
+///
+/// ``rank_scale`` is a number above 0: the lower, the higher the items that are drawn. None is a quarter of
+/// the number of items. The other arguments are those of ``WARP``, and ``shape`` that of ``Uniform``. An item that the
+/// user knows is drawn again, and after 16 times the next in the order is taken that they do not know. A user whose
+/// factors are all 0 gets what ``Uniform`` draws.
+///
+/// >>> from wyrmling import Parameter
+/// >>> users, items = Parameter([[1.0], [2.0]]), Parameter([[1.0], [2.0], [0.0]])
+/// >>> Adaptive(users, items, rank_scale=1.5, shape=4)
+/// <Adaptive of 3 items, rank scale 1.5, shape (4,)>
+#[pyclass(name = "Adaptive", module = "wyrmling.sampling", extends = PyScoredSampler, frozen)]
+pub(super) struct PyAdaptive;
+
+#[pymethods]
+impl PyAdaptive {
+    #[new]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "keyword arguments of the Python class"
+    )]
+    #[pyo3(
+        signature = (
+            users,
+            items,
+            item_bias=None,
+            *,
+            positives=None,
+            given="user".into(),
+            rank_scale=None,
+            shape=None
+        ),
+        text_signature = "(users, items, item_bias=None, *, positives=None, given='user', rank_scale=None, shape=None)"
+    )]
+    fn new(
+        users: &Bound<'_, PyAny>,
+        items: &Bound<'_, PyAny>,
+        item_bias: Option<&Bound<'_, PyAny>>,
+        positives: Option<KnownPairs<'_>>,
+        given: String,
+        rank_scale: Option<Given<f64>>,
+        shape: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let rank_scale = rank_scale.map(|given| given.named("rank_scale", "a number or None"));
+        let scale = match rank_scale.transpose()? {
+            Some(scale) => scale,
+            None => table("items", items)?.rows() as f64 / RANKS,
+        };
+        let setting = Setting {
+            users,
+            items,
+            item_bias,
+            positives,
+            given,
+            item: None,
+            shape,
+        };
+        let sampler = setting.sampler(Choice::Adaptive(scale))?;
+        Ok(PyClassInitializer::from(sampler).add_subclass(PyAdaptive))
     }
 }

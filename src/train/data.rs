@@ -7,75 +7,27 @@
 use std::sync::Arc;
 
 use super::column::ColumnValues;
+use super::drawer::{DrawRows, Drawer};
 use super::input_buffer::InputBuffer;
 use super::mapped::Mapped;
-use super::sampling::Sampler;
-use super::scored::ScoredSampler;
-use crate::array::{Array, DType, Shape, Type, size};
+use super::source::Source;
+use crate::array::{DType, Shape, Type, size};
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, check_input};
-
-/// Where the values of an input come from.
-#[derive(Debug, Clone)]
-pub enum Source {
-    /// One row (along the first axis) a sample.
-    Column(Array),
-    /// As [`Column`](Self::Column), of memory that others may write, such as a mapped file.
-    Mapped(Mapped),
-    /// Drawn for every sample.
-    Sampled {
-        /// What draws.
-        sampler: Arc<Sampler>,
-        /// The input whose value of the same sample the draw may depend on.
-        given: Option<u64>,
-    },
-    /// Drawn for every sample by what the model says of it.
-    Scored {
-        /// What draws.
-        sampler: Arc<ScoredSampler>,
-        /// The input that holds the sample's user.
-        user: u64,
-        /// The input that holds the sample's item.
-        item: u64,
-    },
-    /// At what rank the item is that this sampler draws for another input.
-    Rank(Arc<ScoredSampler>),
-    /// A random number of 64 bits for every sample, the lower word first: a row of two indices.
-    Seeds,
-}
-
-impl Source {
-    /// The column, if it is one.
-    fn column(&self) -> Option<ColumnValues> {
-        match self {
-            Source::Column(data) => Some(ColumnValues::Own(data.clone())),
-            Source::Mapped(data) => Some(ColumnValues::Mapped(data.clone())),
-            _ => None,
-        }
-    }
-}
 
 /// A leaf of the program that is filled for every batch.
 #[derive(Debug)]
 pub(super) enum Feed {
     /// From a column, `row` elements a sample.
     Column { data: ColumnValues, row: usize },
-    /// By a sampler, `row` items a sample, given the value of another feed.
-    Sampled {
-        sampler: Arc<Sampler>,
-        given: Option<usize>,
-        row: usize,
-    },
-    /// By a sampler that reads the model, of the values of two other feeds.
-    Scored {
-        sampler: Arc<ScoredSampler>,
-        user: usize,
-        item: usize,
+    /// With items that are drawn, so many a sample. The name is that of the input.
+    Drawn {
+        by: Drawer,
+        rows: DrawRows,
+        name: String,
     },
     /// The ranks of what is drawn for another feed.
     Rank { of: usize },
-    /// Two random words.
-    Seeds,
 }
 
 /// All feeds of a run, checked.
@@ -114,10 +66,10 @@ fn check_bindings<'a>(
         if sources[..at].iter().any(|(other, _)| other == id) {
             return Err(Error::Value("an input is bound twice".into()));
         }
-        if let Source::Sampled { given: Some(g), .. } = source
+        if let Some(given) = source.given()
             && !sources
                 .iter()
-                .any(|(id, s)| id == g && s.column().is_some())
+                .any(|(id, s)| *id == given && s.column().is_some())
         {
             return Err(Error::Value(
                 "given: a sampler may depend on an input that has a column only".into(),
@@ -125,11 +77,11 @@ fn check_bindings<'a>(
         }
     }
     for (_, source) in sources {
-        let Source::Sampled { given: Some(g), .. } = source else {
+        let Some(given) = source.given() else {
             continue;
         };
         let given = inputs.clone().find_map(|l| match l {
-            Leaf::Input { id, ty, name } if id == g => Some((ty, name)),
+            Leaf::Input { id, ty, name } if *id == given => Some((ty, name)),
             _ => None,
         });
         if let Some((ty, name)) = given
@@ -143,96 +95,177 @@ fn check_bindings<'a>(
     Ok(())
 }
 
-/// What fills an input from a source, and the type of all that the source has.
-///
-/// # Errors
-/// [`Error::Shape`] and [`Error::Type`] if the source does not fit the input.
-fn feed<'a>(
-    name: &str,
-    ty: &Type,
-    source: &Source,
-    sources: &[(u64, Source)],
-    inputs: &(impl Iterator<Item = &'a Leaf> + Clone),
-) -> Result<(Feed, Type)> {
-    let column = |data: ColumnValues| {
-        let found = data.ty();
-        check_input(name, ty, &found)?;
-        let row = size(&found.shape[1..]);
-        Ok::<_, Error>((Feed::Column { data, row }, found))
-    };
-    Ok(match source {
-        Source::Column(data) => column(ColumnValues::Own(data.clone()))?,
-        Source::Mapped(data) => column(ColumnValues::Mapped(data.clone()))?,
-        Source::Sampled { sampler, given } => {
-            if ty.dtype.is_real() {
-                return Err(Error::Type(format!(
-                    "input '{name}': a sampler draws indices, not {ty}"
-                )));
+/// An input, and what all of them are filled from.
+struct Binding<'s, I> {
+    name: &'s str,
+    ty: &'s Type,
+    sources: &'s [(u64, Source)],
+    inputs: &'s I,
+}
+
+impl<'a, I: Iterator<Item = &'a Leaf> + Clone> Binding<'_, I> {
+    /// The feed of an input with a column of one index a sample, each below `n`; `what` says what it is
+    /// to the sampler of this input.
+    ///
+    /// # Errors
+    /// [`Error::Value`] if there is no such column, [`Error::Index`] for an index out of range.
+    fn index_column(&self, what: &str, wanted: u64, n: usize) -> Result<usize> {
+        let name = self.name;
+        let found = self.sources.iter().find(|(id, _)| *id == wanted);
+        let found = found.and_then(|(_, source)| source.column());
+        match (place(self.inputs, wanted), found) {
+            (Some(at), Some(data)) if data.is_of_indices() => {
+                data.check(|| format!("{what} of the sampler of input '{name}'"), n)?;
+                Ok(at)
             }
-            let feed = Feed::Sampled {
-                sampler: Arc::clone(sampler),
-                given: given.and_then(|id| place(inputs, id)),
-                row: size(&ty.shape[1..]),
-            };
-            (feed, ty.clone())
+            _ => Err(Error::Value(format!(
+                "{what} of the sampler of input '{name}': expected a column of one index a sample"
+            ))),
         }
-        Source::Scored {
-            sampler,
-            user,
-            item,
-        } => {
-            if ty.dtype != DType::U32 || size(&ty.shape[1..]) != 1 {
-                return Err(Error::Type(format!(
-                    "input '{name}': the sampler draws one index a sample, not {ty}"
-                )));
-            }
-            let column = |what: &str, wanted: u64, n: usize| {
-                let found = sources.iter().find(|(id, _)| *id == wanted);
-                let found = found.and_then(|(_, source)| source.column());
-                match (place(inputs, wanted), found) {
-                    (Some(at), Some(data)) if data.is_of_indices() => {
-                        let label = || format!("{what} of the sampler of input '{name}'");
-                        data.check(label, n)?;
-                        Ok(at)
-                    }
-                    _ => Err(Error::Value(format!(
-                        "{what} of the sampler of input '{name}': expected a column of one index a sample"
-                    ))),
+    }
+
+    /// The feed of an input with a column, which the sampler of this input sees.
+    fn seen_column(&self, wanted: u64) -> Result<usize> {
+        let mut sources = self.sources.iter();
+        let is_column = |(id, source): &(u64, Source)| *id == wanted && source.column().is_some();
+        let has_column = sources.any(is_column);
+        let at = place(self.inputs, wanted).filter(|_| has_column);
+        at.ok_or_else(|| {
+            Error::Value(format!(
+                "columns: the sampler of input '{}' sees inputs that have a column only",
+                self.name
+            ))
+        })
+    }
+
+    /// What draws; `None` for a source that draws no items.
+    fn drawer(&self, source: &Source) -> Result<Option<Drawer>> {
+        let given = |given: &Option<u64>| given.and_then(|id| place(self.inputs, id));
+        Ok(Some(match source {
+            Source::Sampled {
+                sampler,
+                given: user,
+            } => Drawer::Items {
+                sampler: Arc::clone(sampler),
+                given: given(user),
+            },
+            Source::InBatch {
+                column,
+                sampler,
+                given: user,
+            } => Drawer::InBatch {
+                column: self.index_column("column", *column, sampler.item_count() as usize)?,
+                sampler: Arc::clone(sampler),
+                given: given(user),
+            },
+            Source::Scored {
+                sampler,
+                user,
+                item,
+            } => {
+                let n = sampler.base().item_count() as usize;
+                let item = item.map(|item| self.index_column("item", item, n));
+                if item.is_none() && sampler.compares() {
+                    return Err(Error::Value(format!(
+                        "item of the sampler of input '{}': expected a column of one index a sample",
+                        self.name
+                    )));
                 }
-            };
-            let feed = Feed::Scored {
-                user: column("user", *user, sampler.user_count())?,
-                item: column("item", *item, sampler.base().item_count() as usize)?,
-                sampler: Arc::clone(sampler),
-            };
-            (feed, ty.clone())
+                Drawer::Scored {
+                    user: self.index_column("user", *user, sampler.user_count())?,
+                    item: item.transpose()?,
+                    sampler: Arc::clone(sampler),
+                }
+            }
+            Source::Custom { sampler, columns } => {
+                let columns = columns.iter().map(|&column| self.seen_column(column));
+                Drawer::Custom {
+                    n: sampler.item_count(),
+                    columns: columns.collect::<Result<_>>()?,
+                    sampler: Arc::clone(sampler),
+                }
+            }
+            Source::Column(_) | Source::Mapped(_) | Source::Rank(_) | Source::PerEntry { .. } => {
+                return Ok(None);
+            }
+        }))
+    }
+
+    /// How many items a source draws for a sample, and the source.
+    fn rows<'s>(&self, source: &'s Source) -> Result<(DrawRows, &'s Source)> {
+        let Source::PerEntry { source, of, times } = source else {
+            return Ok((DrawRows::Fixed(size(&self.ty.shape[1..])), source));
+        };
+        if self.ty.shape[1..] != [2] {
+            return Err(Error::Type(format!(
+                "input '{}': items for each element of entries are staged as rows of two indices, not {}",
+                self.name, self.ty
+            )));
         }
-        Source::Rank(sampler) => {
+        let of = of.iter().map(|(id, ragged)| {
+            let at = self.index_column("entries", *id, ragged.len())?;
+            Ok((at, Arc::clone(ragged)))
+        });
+        let rows = DrawRows::Entries {
+            of: of.collect::<Result<_>>()?,
+            times: *times,
+        };
+        Ok((rows, source))
+    }
+
+    /// What fills the input from a source, and the type of all that the source has.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] and [`Error::Type`] if the source does not fit the input, [`Error::Value`] and
+    /// [`Error::Index`] if the columns that it needs do not fit.
+    fn feed(&self, source: &Source) -> Result<(Feed, Type)> {
+        let Binding { name, ty, .. } = *self;
+        if let Some(data) = source.column() {
+            let found = data.ty();
+            check_input(name, ty, &found)?;
+            let row = size(&found.shape[1..]);
+            return Ok((Feed::Column { data, row }, found));
+        }
+        if let Source::Rank(sampler) = source {
             if ty.dtype != DType::F32 || size(&ty.shape[1..]) != 1 {
                 return Err(Error::Type(format!(
                     "input '{name}': a rank is one number of float32, not {ty}"
                 )));
             }
-            let drawn = sources.iter().find(|(_, source)| {
+            let drawn = self.sources.iter().find(|(_, source)| {
                 matches!(source, Source::Scored { sampler: other, .. } if Arc::ptr_eq(other, sampler))
             });
-            let of = drawn.and_then(|(id, _)| place(inputs, *id));
+            let of = drawn.and_then(|(id, _)| place(self.inputs, *id));
             let of = of.ok_or_else(|| {
                 Error::Value(format!(
                     "input '{name}': no input is drawn by the sampler whose rank it is"
                 ))
             })?;
-            (Feed::Rank { of }, ty.clone())
+            return Ok((Feed::Rank { of }, ty.clone()));
         }
-        Source::Seeds => {
-            if ty.dtype.is_real() || ty.shape[1..] != [2] {
-                return Err(Error::Type(format!(
-                    "input '{name}': seeds fill rows of two indices, not {ty}"
-                )));
-            }
-            (Feed::Seeds, ty.clone())
+        if ty.dtype.is_real() {
+            return Err(Error::Type(format!(
+                "input '{name}': a sampler draws indices, not {ty}"
+            )));
         }
-    })
+        let (rows, source) = self.rows(source)?;
+        let is_one = matches!(rows, DrawRows::Fixed(1));
+        if let Source::Scored { sampler, .. } = source
+            && sampler.compares()
+            && !is_one
+        {
+            return Err(Error::Type(format!(
+                "input '{name}': the sampler draws one index a sample, not {ty}"
+            )));
+        }
+        let by = self.drawer(source)?.ok_or_else(|| {
+            Error::Value(format!(
+                "input '{name}': expected a sampler that draws for each element of entries"
+            ))
+        })?;
+        let name = name.to_owned();
+        Ok((Feed::Drawn { by, rows, name }, ty.clone()))
+    }
 }
 
 impl Feeds {
@@ -264,7 +297,13 @@ impl Feeds {
                      for the batch"
                 )));
             }
-            let (feed, ty) = feed(name, ty, source, sources, &inputs)?;
+            let binding = Binding {
+                name,
+                ty,
+                sources,
+                inputs: &inputs,
+            };
+            let (feed, ty) = binding.feed(source)?;
             if let Feed::Column { data, .. } = &feed {
                 let n = data.ty().shape[0];
                 match &count {
@@ -339,10 +378,42 @@ impl Feeds {
         self.types.iter().map(|ty| size(&ty.shape[1..]))
     }
 
-    /// Bytes of all inputs in a sample.
+    /// The shape of an input's value in a sample.
+    pub(super) fn sample_shape(&self, feed: usize) -> Shape {
+        Shape::from_slice(&self.types[feed].shape[1..])
+    }
+
+    /// Bytes of all inputs in a sample, on average where they differ.
     pub(super) fn bytes(&self) -> usize {
-        let both = self.types.iter().zip(self.rows());
-        both.map(|(ty, row)| row * ty.dtype.size()).sum()
+        let both = self.types.iter().zip(&self.feeds);
+        let bytes = both.map(|(ty, feed)| match feed {
+            Feed::Drawn { rows, .. } => rows.bytes(),
+            _ => size(&ty.shape[1..]) * ty.dtype.size(),
+        });
+        bytes.fold(0, usize::saturating_add)
+    }
+
+    /// Checks that batches of this size have other samples to draw from, where that is how an input is
+    /// drawn.
+    ///
+    /// # Errors
+    /// [`Error::Value`] naming the input.
+    pub(super) fn check_batch_size(&self, batch: usize) -> Result<()> {
+        let drawn = self.feeds.iter().find_map(|feed| match feed {
+            Feed::Drawn {
+                by: Drawer::InBatch { .. },
+                name,
+                ..
+            } => Some(name),
+            _ => None,
+        });
+        match drawn {
+            Some(name) if batch < 2 => Err(Error::Value(format!(
+                "batch_size: expected at least 2, got {batch}: input '{name}' is drawn from the other \
+                 samples of a batch"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Checks that every index that can come is below its bound.
@@ -360,30 +431,25 @@ impl Feeds {
             };
             match feed {
                 Feed::Column { data, .. } => data.check(|| format!("input '{name}'"), n)?,
-                Feed::Sampled { sampler, .. } => {
-                    if sampler.item_count() as usize > n {
-                        return Err(Error::Index(format!(
-                            "input '{name}': the sampler draws from {} rows, the table has {n}",
-                            sampler.item_count() as usize
-                        )));
-                    }
+                Feed::Drawn {
+                    rows: DrawRows::Entries { .. },
+                    ..
+                } => {
+                    return Err(Error::Index(format!(
+                        "input '{name}': items for entries are drawn for a loss of one sample"
+                    )));
                 }
-                Feed::Scored { sampler, .. } => {
-                    if sampler.base().item_count() as usize > n {
+                Feed::Drawn { by, .. } => {
+                    let drawn = by.item_count();
+                    if drawn as usize > n {
                         return Err(Error::Index(format!(
-                            "input '{name}': the sampler draws from {} rows, the table has {n}",
-                            sampler.base().item_count()
+                            "input '{name}': the sampler draws from {drawn} rows, the table has {n}"
                         )));
                     }
                 }
                 Feed::Rank { .. } => {
                     return Err(Error::Index(format!(
                         "input '{name}': ranks are no rows of a table"
-                    )));
-                }
-                Feed::Seeds => {
-                    return Err(Error::Index(format!(
-                        "input '{name}': seeds are no rows of a table"
                     )));
                 }
             }

@@ -2,59 +2,108 @@
 
 use std::sync::Arc;
 
+use super::adaptive::FactorOrders;
+use super::custom::{self, SampleBlock};
 use super::data::{Feed, Feeds};
+use super::drawer::{Drawer, Spans};
+use super::in_batch::{self, BatchItems};
 use super::input_buffer::InputBuffer;
 use super::scored::{ScoredDraws, ScoredSampler, ScoredSamples};
-use crate::array::filled;
+use crate::array::{Shape, Slice};
 use crate::error::Result;
 use crate::optim::gradient::Access;
 use crate::table::Table;
 
+/// What a feed has for each of `count` samples, one index each.
+fn of(buffers: &[InputBuffer], feed: Option<usize>, count: usize) -> Option<&[u32]> {
+    feed.map(|feed| &buffers[feed].indices()[..count])
+}
+
 impl Feeds {
-    /// Draws the sampled inputs and seeds of `count` samples whose columns are in `buffers`.
+    /// Draws what does not depend on the parameters, for `count` samples whose columns are in `buffers`, in
+    /// batches of `batch`.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) or [`Error::Shape`](crate::Error::Shape) if there is not the memory, and those of samplers of the
+    /// caller's own.
     pub(super) fn draw<R: rand::Rng>(
         &self,
+        batch: usize,
         count: usize,
         rng: &mut R,
         buffers: &mut [InputBuffer],
-    ) {
+    ) -> Result<()> {
         for (k, feed) in self.feeds.iter().enumerate() {
-            // The values that a draw depends on come from a column, so they are there.
-            let (before, rest) = buffers.split_at_mut(k);
-            let Some((InputBuffer::U32(out), after)) = rest.split_first_mut() else {
+            let Feed::Drawn { by, rows, name } = feed else {
                 continue;
             };
-            let (sampler, given, row) = match feed {
-                Feed::Column { .. } | Feed::Scored { .. } | Feed::Rank { .. } => continue,
-                Feed::Sampled {
+            // The values that a draw depends on come from columns, so they are there.
+            match by {
+                Drawer::Scored { .. } => {}
+                Drawer::Items { sampler, given } => {
+                    rows.stage(k, count, buffers, |buffers, spans, items| {
+                        match (spans, of(buffers, *given, count)) {
+                            (Spans::Rows(1), given) => sampler.fill(rng, given, items),
+                            (_, None) => sampler.fill(rng, None, items),
+                            (_, Some(users)) => {
+                                for (k, &user) in users.iter().enumerate() {
+                                    for item in &mut items[spans.of(k)] {
+                                        *item = sampler.draw(rng, Some(user));
+                                    }
+                                }
+                            }
+                        }
+                        Ok(())
+                    })?;
+                }
+                Drawer::InBatch {
                     sampler,
+                    column,
                     given,
-                    row,
-                } => (sampler, given, *row),
-                Feed::Seeds => {
-                    for words in out[..2 * count].chunks_exact_mut(2) {
-                        let seed = rng.next_u64();
-                        words.copy_from_slice(&[seed as u32, (seed >> 32) as u32]);
-                    }
-                    continue;
+                } => rows.stage(k, count, buffers, |buffers, spans, items| {
+                    let samples = BatchItems {
+                        items: &buffers[*column].indices()[..count],
+                        users: of(buffers, *given, count),
+                        batch,
+                    };
+                    in_batch::fill(sampler, rng, samples, spans, items);
+                    Ok(())
+                })?,
+                Drawer::Custom {
+                    sampler,
+                    n,
+                    columns,
+                } => {
+                    let seed = rng.next_u64();
+                    let shape = self.sample_shape(k);
+                    rows.stage(k, count, buffers, |buffers, spans, items| {
+                        let column = |&at: &usize| self.values(buffers, at, count);
+                        let columns: Vec<(Slice<'_>, Shape)> = columns.iter().map(column).collect();
+                        let block = SampleBlock {
+                            seed,
+                            count,
+                            spans,
+                            shape: &shape,
+                            columns: &columns,
+                        };
+                        custom::fill(name, (&**sampler, *n), &block, items)
+                    })?;
                 }
-            };
-            let given = given.map(|g| {
-                let other = if g < k { &before[g] } else { &after[g - k - 1] };
-                &other.indices()[..count]
-            });
-            let out = &mut out[..count * row];
-            match given {
-                Some(users) if row != 1 => {
-                    for (items, &user) in out.chunks_exact_mut(row.max(1)).zip(users) {
-                        items
-                            .iter_mut()
-                            .for_each(|item| *item = sampler.draw(rng, Some(user)));
-                    }
-                }
-                given => sampler.fill(rng, given, out),
             }
         }
+        Ok(())
+    }
+
+    /// What a feed has for `count` samples, and the shape of it in one.
+    fn values<'a>(
+        &self,
+        buffers: &'a [InputBuffer],
+        feed: usize,
+        count: usize,
+    ) -> (Slice<'a>, Shape) {
+        let shape = self.sample_shape(feed);
+        let row = shape.iter().product::<usize>();
+        (buffers[feed].slice(0, count * row), shape)
     }
 
     /// Whether what is drawn depends on the parameters.
@@ -64,28 +113,32 @@ impl Feeds {
 
     /// The tables that samplers read.
     pub(super) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
-        self.scored().flat_map(|(_, sampler, ..)| sampler.tables())
+        self.scored().flat_map(|sampler| sampler.tables())
     }
 
-    /// Feeds that are drawn by what the model says: their number, sampler, and feeds of user and item.
-    fn scored(&self) -> impl Iterator<Item = (usize, &Arc<ScoredSampler>, usize, usize)> {
-        self.feeds
-            .iter()
-            .enumerate()
-            .filter_map(|(k, feed)| match feed {
-                Feed::Scored {
-                    sampler,
-                    user,
-                    item,
-                } => Some((k, sampler, *user, *item)),
-                _ => None,
-            })
+    /// Samplers that read the model, in the order of their feeds.
+    fn scored(&self) -> impl Iterator<Item = &Arc<ScoredSampler>> {
+        self.feeds.iter().filter_map(|feed| match feed {
+            Feed::Drawn {
+                by: Drawer::Scored { sampler, .. },
+                ..
+            } => Some(sampler),
+            _ => None,
+        })
+    }
+
+    /// What one worker keeps for each of the samplers that read the model.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    pub(super) fn orders(&self) -> Result<Vec<FactorOrders>> {
+        self.scored().map(|sampler| sampler.orders()).collect()
     }
 
     /// Draws what depends on the parameters, for `count` samples whose columns are in `buffers`.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory, and [`Error::Interrupted`](crate::Error::Interrupted).
     ///
     /// # Safety
     /// The locks of [`tables`](Self::tables) are held as `access` says.
@@ -93,41 +146,54 @@ impl Feeds {
         &self,
         access: Access,
         count: usize,
-        rng: &mut R,
+        (rng, orders): (&mut R, &mut [FactorOrders]),
         buffers: &mut [InputBuffer],
     ) -> Result<()> {
-        for (k, sampler, user, item) in self.scored() {
-            let of = |feed: &Feed| matches!(feed, Feed::Rank { of } if *of == k);
-            let rank = self.feeds.iter().position(of);
-            let take =
-                |buffer: &mut InputBuffer| std::mem::replace(buffer, InputBuffer::U32(Vec::new()));
-            let mut items = take(&mut buffers[k]);
-            let mut ranks = rank.map(|rank| take(&mut buffers[rank]));
-            let mut unused = match ranks {
-                Some(_) => Vec::new(),
-                None => filled(count, 0.0)?,
+        let mut orders = orders.iter_mut();
+        for (k, feed) in self.feeds.iter().enumerate() {
+            let Feed::Drawn {
+                by:
+                    Drawer::Scored {
+                        sampler,
+                        user,
+                        item,
+                    },
+                rows,
+                ..
+            } = feed
+            else {
+                continue;
             };
-            let drawn = match &mut ranks {
-                Some(InputBuffer::F32(ranks)) => &mut ranks[..count],
-                _ => &mut unused[..],
+            let Some(orders) = orders.next() else {
+                continue;
             };
-            let samples = ScoredSamples {
-                users: &buffers[user].indices()[..count],
-                items: &buffers[item].indices()[..count],
+            let is_rank = |feed: &Feed| matches!(feed, Feed::Rank { of } if *of == k);
+            let rank = self.feeds.iter().position(is_rank);
+            let mut ranks = match rank {
+                Some(at) => std::mem::replace(&mut buffers[at], InputBuffer::F32(Vec::new())),
+                None => InputBuffer::F32(Vec::new()),
             };
-            if let InputBuffer::U32(items) = &mut items {
+            let drawn = rows.stage(k, count, buffers, |buffers, spans, items| {
+                let samples = ScoredSamples {
+                    users: &buffers[*user].indices()[..count],
+                    items: of(buffers, *item, count),
+                    spans,
+                };
                 let draws = ScoredDraws {
-                    items: &mut items[..count],
-                    ranks: drawn,
+                    items,
+                    ranks: match &mut ranks {
+                        InputBuffer::F32(ranks) if rank.is_some() => Some(&mut ranks[..count]),
+                        _ => None,
+                    },
                 };
                 // SAFETY: `feed` has compared the columns of users and items with the rows of the tables,
                 // and the locks are held as `access` says, by the conditions of this function.
-                unsafe { sampler.fill(access, rng, samples, draws) }?;
-            }
-            buffers[k] = items;
-            if let (Some(at), Some(ranks)) = (rank, ranks) {
+                unsafe { sampler.fill(access, (&mut *rng, orders), samples, draws) }
+            });
+            if let Some(at) = rank {
                 buffers[at] = ranks;
             }
+            drawn?;
         }
         Ok(())
     }

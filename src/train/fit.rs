@@ -12,12 +12,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use super::data::{Feeds, Source};
+use super::data::Feeds;
 use super::function_step::{FunctionLoss, FunctionStep};
 use super::history::{Flow, History};
 use super::plan_step::{BatchPlans, PlanStep};
 use super::sample_plan_step::SamplePlanStep;
 use super::samples::Samples;
+use super::source::Source;
 use super::stream::{MOST_WORKERS, SHUFFLER, stream};
 use super::worker::{BatchStep, RunContext, Worker, staged_samples};
 use crate::error::{Error, Result};
@@ -187,6 +188,7 @@ impl<'a> Job<'a> {
         }
         let feeds = Feeds::new(inputs, &fit.sources)?;
         let batch = fit.batch_size.min(feeds.count);
+        feeds.check_batch_size(fit.batch_size)?;
         Ok(Job {
             tables,
             batch,

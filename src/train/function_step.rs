@@ -13,12 +13,11 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::data::Feeds;
-use super::drawn::DrawnItems;
 use super::input_buffer::InputBuffer;
 use super::ragged::Ragged;
 use super::samples::Samples;
 use super::worker::{AnyScratch, BatchStep};
-use crate::array::{Array, Dense, Number, Shape, Slice, Typed, with_real};
+use crate::array::{Array, Dense, Number, Shape, Slice, Typed, element_count, with_real};
 use crate::error::{Error, Result};
 use crate::exec::{
     Leaf, LossArgument, RowRecords, SampleLoss, SampleProgram, SampleResult, TableGradient,
@@ -48,8 +47,18 @@ pub enum SampleValue {
     Row,
     /// The entry of this number, which is an array.
     Entry(Arc<Ragged>),
-    /// What is drawn from this seed.
-    Drawn(DrawnItems),
+    /// Items that are drawn for each element of entries
+    /// ([`Source::PerEntry`](super::Source::PerEntry)): an array of this shape.
+    Drawn(Vec<DrawnLength>),
+}
+
+/// The length of one axis of what is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DrawnLength {
+    /// The same for every sample.
+    Fixed(usize),
+    /// That of the first axis of this feed's value.
+    Of(usize),
 }
 
 /// A sample on which a function was left.
@@ -219,10 +228,18 @@ fn value(
             })
         }
         SampleValue::Entry(ragged) => Datum::Array(ragged.entry(word(staged, k) as usize)?),
-        SampleValue::Drawn(items) => {
-            let user = items.given().map(|user| word(&feeds[user], k));
-            let length = |other: usize| length(&values[other], &feeds[other], &shapes[other], k);
-            Datum::Array(items.draw(long(), user, length)?)
+        SampleValue::Drawn(lengths) => {
+            let length = |axis: &DrawnLength| match *axis {
+                DrawnLength::Fixed(n) => n,
+                DrawnLength::Of(at) => length(&values[at], &feeds[at], &shapes[at], k),
+            };
+            let shape: Shape = lengths.iter().map(length).collect();
+            let (start, items) = (long() as usize, element_count(&shape)?);
+            let drawn = staged.indices().get(start..start.saturating_add(items));
+            let drawn = drawn.ok_or_else(|| {
+                Error::State("items of a sample were not drawn for entries of its own".into())
+            })?;
+            Datum::Array(Array::U32(Dense::copy_of(&shape, drawn)?))
         }
     })
 }

@@ -46,13 +46,16 @@
 //! # Ok::<(), wyrmling::Error>(())
 //! ```
 
+mod adaptive;
 mod column;
+mod custom;
 mod data;
-mod drawn;
+mod drawer;
 mod draws;
 mod fit;
 mod function_step;
 mod history;
+mod in_batch;
 mod input_buffer;
 mod mapped;
 mod parallel;
@@ -64,17 +67,18 @@ mod samples;
 pub mod sampling;
 mod scored;
 mod shuffle;
+mod source;
 mod stream;
 mod worker;
 
-pub use data::Source;
-pub use drawn::{DrawnItems, DrawnLength};
+pub use custom::{CustomSampler, SampleBlock};
 pub use fit::{Fit, Observer, fit, fit_function};
-pub use function_step::{Departure, FunctionLoss, SampleValue};
+pub use function_step::{Departure, DrawnLength, FunctionLoss, SampleValue};
 pub use history::{Flow, History};
 pub use mapped::{Mapped, Stored};
 pub use parallel::{Member, parallel};
 pub use ragged::Ragged;
 pub use sampling::Sampler;
 pub use scored::{Choice, ScoredSampler};
+pub use source::Source;
 pub use stream::MOST_WORKERS;

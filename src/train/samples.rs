@@ -173,25 +173,22 @@ impl Samples {
         None
     }
 
-    /// Fills `buffers` with the samples at `range`.
+    /// Fills `buffers` with the columns of the samples at `range`.
     ///
     /// # Errors
     /// [`Error::Index`](crate::Error::Index) if others have changed a column, so that it has indices that
     /// were not checked.
-    pub(super) fn fill<R: Rng>(
+    pub(super) fn fill(
         &self,
         range: Range<usize>,
         feeds: &Feeds,
-        rng: &mut R,
         buffers: &mut [InputBuffer],
     ) -> Result<()> {
-        let count = range.len();
         with_records!(
             &self.records,
             records => unpack(&records[range], feeds, buffers),
             numbers => feeds.copy(&numbers[range], buffers)
         );
-        feeds.draw(count, rng, buffers);
         feeds.mapped().try_for_each(Mapped::check_unchanged)
     }
 }

@@ -54,7 +54,7 @@ enum Items {
 }
 
 /// How many drawn items may be positives before one of the others is found for sure.
-const TRIES: usize = 16;
+pub(super) const TRIES: usize = 16;
 
 impl Sampler {
     /// Items `0..n`, all equally likely (but for 2⁻³² of their probability: a random
@@ -187,14 +187,19 @@ impl Sampler {
         }
     }
 
+    /// What the user `given` knows.
+    #[inline]
+    pub(super) fn known_to(&self, given: Option<u32>) -> KnownItems<'_> {
+        match (&self.positives, given) {
+            (Some(positives), Some(user)) => positives.of_user(user),
+            _ => KnownItems::NOTHING,
+        }
+    }
+
     /// One item, for user `given` if one is given.
     #[inline]
     pub fn draw<R: Rng>(&self, rng: &mut R, given: Option<u32>) -> u32 {
-        let known = match (&self.positives, given) {
-            (Some(positives), Some(user)) => positives.of_user(user),
-            _ => KnownItems::NOTHING,
-        };
-        self.items.draw(rng, known)
+        self.items.draw(rng, self.known_to(given))
     }
 
     /// An item for each element of `out`, for the user `given[k]` if any are given.
@@ -240,7 +245,7 @@ fn item_count(name: &str, n: usize) -> Result<u32> {
 
 /// A number below `bound`, with a bias of at most `bound / 2^64`.
 #[inline(always)]
-fn below<R: Rng>(rng: &mut R, bound: u64) -> u64 {
+pub(super) fn below<R: Rng>(rng: &mut R, bound: u64) -> u64 {
     ((u128::from(rng.next_u64()) * u128::from(bound)) >> 64) as u64
 }
 

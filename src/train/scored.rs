@@ -8,17 +8,20 @@
 //!   *WSABIE: Scaling up to large vocabulary image annotation*, 2011). It stops as soon as it has one, so
 //!   that drawing costs much only where the model is right;
 //! - **dynamic sampling** takes the item with the highest score of several (W. Zhang, T. Chen, J. Wang and
-//!   Y. Yu, *Optimizing top-n collaborative filtering via dynamic negative item sampling*, 2013).
+//!   Y. Yu, *Optimizing top-n collaborative filtering via dynamic negative item sampling*, 2013);
+//! - **adaptive sampling** draws a rank, and computes no score ([`adaptive`](super::adaptive)).
 //!
 //! A score is `users[u] · items[i] + bias[i]`, computed by the vectors as they are when a batch is staged:
 //! a batch with such a sampler is staged by itself, so that its scores are as old as its gradients.
 //!
-//! Limits: one item a sample; the vectors of users and items have one element type.
+//! Limits: WARP draws one item a sample; the vectors of users and items have one element type.
 
 use std::sync::Arc;
 
 use rand::Rng;
 
+use super::adaptive::FactorOrders;
+use super::drawer::Spans;
 use super::sampling::Sampler;
 use crate::array::{Number, filled, with_real};
 use crate::error::{Error, Result};
@@ -39,6 +42,8 @@ pub enum Choice {
     },
     /// The one with the highest score of so many.
     Hardest(u32),
+    /// The one at a rank that is drawn, whose chance falls by a factor of e every so many ranks.
+    Adaptive(f64),
 }
 
 /// A sampler that reads a factor model. See the [module documentation](self).
@@ -55,16 +60,19 @@ pub struct ScoredSampler {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ScoredSamples<'a> {
     pub users: &'a [u32],
-    pub items: &'a [u32],
+    /// Their items, for a choice that [compares](ScoredSampler::compares).
+    pub items: Option<&'a [u32]>,
+    /// What is drawn for each.
+    pub spans: Spans<'a>,
 }
 
-/// What is drawn, one of each a sample.
+/// What is drawn.
 #[derive(Debug)]
 pub(super) struct ScoredDraws<'a> {
     pub items: &'a mut [u32],
-    /// At what rank each item is, by the number of draws that it took: at least 1, and 1 if none
-    /// was found.
-    pub ranks: &'a mut [f32],
+    /// At what rank the item of each sample is, by the number of draws that it took: at least 1, and 1 if
+    /// none was found.
+    pub ranks: Option<&'a mut [f32]>,
 }
 
 impl ScoredSampler {
@@ -113,6 +121,9 @@ impl ScoredSampler {
             Choice::Warp { most: 0, .. } | Choice::Hardest(0) => {
                 Err(Error::Value("most: expected at least 1, got 0".into()))
             }
+            Choice::Adaptive(scale) if !(scale.is_finite() && scale > 0.0) => Err(Error::Value(
+                format!("rank_scale: expected a finite number above 0, got {scale}"),
+            )),
             _ => Ok(ScoredSampler {
                 base,
                 users,
@@ -133,6 +144,26 @@ impl ScoredSampler {
         self.choice
     }
 
+    /// Whether it compares with the sample's item. It draws one item a sample then.
+    pub fn compares(&self) -> bool {
+        matches!(self.choice, Choice::Warp { .. })
+    }
+
+    /// What a worker keeps while it draws.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not the memory.
+    pub(super) fn orders(&self) -> Result<FactorOrders> {
+        match self.choice {
+            Choice::Adaptive(scale) => FactorOrders::new(
+                self.base.item_count(),
+                self.items.width() + usize::from(self.bias.is_some()),
+                scale,
+            ),
+            _ => FactorOrders::new(0, 0, 1.0),
+        }
+    }
+
     /// The number of users.
     pub(super) fn user_count(&self) -> usize {
         self.users.rows()
@@ -143,10 +174,10 @@ impl ScoredSampler {
         [&self.users, &self.items].into_iter().chain(&self.bias)
     }
 
-    /// Draws an item for each of some samples.
+    /// Draws items for some samples.
     ///
     /// # Errors
-    /// [`Error::Memory`] if there is no memory for two vectors.
+    /// [`Error::Memory`] if there is no memory for two vectors, and [`Error::Interrupted`].
     ///
     /// # Safety
     /// The users and items of the samples are rows of the tables, and the locks of the tables are held
@@ -154,13 +185,13 @@ impl ScoredSampler {
     pub(super) unsafe fn fill<R: Rng>(
         &self,
         access: Access,
-        rng: &mut R,
+        state: (&mut R, &mut FactorOrders),
         samples: ScoredSamples<'_>,
         draws: ScoredDraws<'_>,
     ) -> Result<()> {
         with_real!(self.items.ty().dtype, T => {
             // SAFETY: by this function's conditions.
-            unsafe { self.fill_by::<T, R>(access, rng, samples, draws) }
+            unsafe { self.fill_by::<T, R>(access, state, samples, draws) }
         })
     }
 
@@ -174,17 +205,28 @@ impl ScoredSampler {
     unsafe fn fill_by<T: Number, R: Rng>(
         &self,
         access: Access,
-        rng: &mut R,
+        (rng, orders): (&mut R, &mut FactorOrders),
         samples: ScoredSamples<'_>,
-        draws: ScoredDraws<'_>,
+        mut draws: ScoredDraws<'_>,
     ) -> Result<()> {
         let width = self.items.width();
         let n_items = self.base.item_count();
         let (mut user_copy, mut item_copy) = (filled(width, T::zero())?, filled(width, T::zero())?);
         let bias = self.bias.as_ref().map(|bias| bias.pointer::<T>());
-        let pairs = samples.users.iter().zip(samples.items);
-        let outs = draws.items.iter_mut().zip(draws.ranks.iter_mut());
-        for ((&user, &own), (item, rank)) in pairs.zip(outs) {
+        if matches!(self.choice, Choice::Adaptive(_)) {
+            let factors = self.items.pointer::<T>();
+            orders.renew_if_due(draws.items.len(), |factor, item| {
+                let at = match bias {
+                    Some(bias) if factor == width => bias.wrapping_add(item),
+                    _ => factors.wrapping_add(item * width + factor),
+                };
+                // SAFETY: the orders are of as many items as the base sampler has, which are the rows of
+                // the tables (`new`), and of as many factors as a row is long, or one more if there is a
+                // bias (`orders`). The locks are held, by the conditions of this function.
+                unsafe { moves::load(at) }.to()
+            })?;
+        }
+        for (k, &user) in samples.users.iter().enumerate() {
             // SAFETY: `user` is a row of the table, of `width` numbers, and the locks are held as `access`
             // says, by the conditions of this function.
             let vector = unsafe { row(access, &self.users, user, &mut user_copy) };
@@ -199,29 +241,51 @@ impl ScoredSampler {
                     })
                 }
             };
-            *rank = 1.0;
+            let items = &mut draws.items[samples.spans.of(k)];
             match self.choice {
                 Choice::Warp { margin, most } => {
-                    let bound = score(own) - T::of(margin);
+                    let (Some(own), [item]) = (samples.items, items) else {
+                        continue;
+                    };
+                    let bound = score(own[k]) - T::of(margin);
+                    let mut rank = 1.0;
                     for tried in 1..=most {
                         *item = self.base.draw(rng, Some(user));
                         if score(*item) > bound {
-                            *rank = (n_items.saturating_sub(1) / tried).max(1) as f32;
+                            rank = (n_items.saturating_sub(1) / tried).max(1) as f32;
                             break;
                         }
                     }
+                    if let Some(ranks) = &mut draws.ranks {
+                        ranks[k] = rank;
+                    }
                 }
                 Choice::Hardest(of) => {
-                    *item = self.base.draw(rng, Some(user));
-                    let mut highest = score(*item);
-                    for _ in 1..of {
-                        let other = self.base.draw(rng, Some(user));
-                        let found = score(other);
-                        if found > highest {
-                            (*item, highest) = (other, found);
+                    for item in items {
+                        *item = self.base.draw(rng, Some(user));
+                        let mut highest = score(*item);
+                        for _ in 1..of {
+                            let other = self.base.draw(rng, Some(user));
+                            let found = score(other);
+                            if found > highest {
+                                (*item, highest) = (other, found);
+                            }
                         }
                     }
                 }
+                Choice::Adaptive(_) => {
+                    let known = self.base.known_to(Some(user));
+                    orders.weigh(vector.iter().map(|x| x.to()));
+                    for item in items {
+                        *item = match orders.draw(rng, known) {
+                            Some(item) => item,
+                            None => self.base.draw(rng, Some(user)),
+                        };
+                    }
+                }
+            }
+            if let (Some(ranks), false) = (&mut draws.ranks, self.compares()) {
+                ranks[k] = 1.0;
             }
         }
         Ok(())
@@ -285,14 +349,16 @@ mod tests {
         let (mut items, mut ranks) = (vec![9; count], vec![9.0; count]);
         let samples = ScoredSamples {
             users: &vec![0; count],
-            items: &vec![0; count],
+            items: Some(&vec![0; count]),
+            spans: Spans::Rows(1),
         };
         let draws = ScoredDraws {
             items: &mut items,
-            ranks: &mut ranks,
+            ranks: Some(&mut ranks),
         };
+        let state = (&mut stream(1, 0, 0), &mut sampler.orders().unwrap());
         // SAFETY: the users and items are rows; nobody else has the tables.
-        unsafe { sampler.fill(access, &mut stream(1, 0, 0), samples, draws) }.unwrap();
+        unsafe { sampler.fill(access, state, samples, draws) }.unwrap();
         (items, ranks)
     }
 
@@ -371,5 +437,8 @@ mod tests {
             margin: f64::NAN,
             most: 1
         }));
+        for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(wrong(Choice::Adaptive(scale)));
+        }
     }
 }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::adaptive::FactorOrders;
 use super::data::Feeds;
 use super::input_buffer::InputBuffer;
 use super::samples::Samples;
@@ -87,6 +88,18 @@ impl RunContext<'_> {
         }
         true
     }
+
+    /// Has all workers stop if samples could not be staged; `false` if that is because they are to stop
+    /// anyway.
+    fn goes_on(&self, staged: Result<()>) -> Result<bool> {
+        if staged.is_err() {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        match staged {
+            Err(Error::Interrupted) => Ok(false),
+            other => other.map(|()| true),
+        }
+    }
 }
 
 /// Scratch of either element type.
@@ -141,6 +154,8 @@ pub(super) struct Worker<'a, S> {
     room: usize,
     epoch: usize,
     rng: Xoshiro256PlusPlus,
+    /// What samplers that read the model keep.
+    orders: Vec<FactorOrders>,
     pub loss: f64,
 }
 
@@ -154,6 +169,7 @@ impl<'a, S: BatchStep> Worker<'a, S> {
             room,
             epoch: 0,
             rng: stream(shared.seed, number, 0),
+            orders: shared.feeds.orders()?,
             loss: 0.0,
             shared,
         })
@@ -164,6 +180,7 @@ impl<'a, S: BatchStep> Worker<'a, S> {
         self.step.set_lr(lr);
         self.epoch = epoch;
         self.rng = stream(self.shared.seed, self.number, epoch);
+        self.orders.iter_mut().for_each(FactorOrders::outdate);
         self.loss = 0.0;
     }
 
@@ -199,19 +216,25 @@ impl<'a, S: BatchStep> Worker<'a, S> {
             let count = self.room.min(part.end - start);
             let feeds = shared.feeds;
             let rng = &mut self.rng;
-            samples
-                .fill(start..start + count, feeds, rng, &mut self.staged)
-                .inspect_err(|_| shared.stop.store(true, Ordering::Relaxed))?;
+            let staged = samples
+                .fill(start..start + count, feeds, &mut self.staged)
+                .and_then(|()| feeds.draw(shared.batch, count, rng, &mut self.staged));
+            if !shared.goes_on(staged)? {
+                return Ok(());
+            }
             if feeds.read_tables() {
                 // In a round all workers read the parameters as the round before left them.
                 if shared.in_turn && !shared.wait(&shared.applied, number - self.number) {
                     return Ok(());
                 }
+                let state = (&mut *rng, &mut *self.orders);
                 // SAFETY: `fit` holds the locks of all tables that are trained or read, as its `access`
                 // says.
                 let drawn =
-                    unsafe { feeds.draw_scored(shared.access, count, rng, &mut self.staged) };
-                drawn.inspect_err(|_| shared.stop.store(true, Ordering::Relaxed))?;
+                    unsafe { feeds.draw_scored(shared.access, count, state, &mut self.staged) };
+                if !shared.goes_on(drawn)? {
+                    return Ok(());
+                }
             }
             self.step.prefetch(&self.staged, 0..AHEAD.min(count));
             for at in (0..count).step_by(shared.batch) {

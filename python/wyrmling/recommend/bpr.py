@@ -12,8 +12,9 @@ from typing import Annotated, Any
 
 import wyrmling as wy
 
-from .factors import FactorModel, Loss
+from .factors import Loss
 from .hyperparameters import Bounds
+from .negatives import NegativeSampling
 
 __all__ = ["BPR"]
 
@@ -34,7 +35,7 @@ def loss(
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BPR(FactorModel):
+class BPR(NegativeSampling):
     """Bayesian personalised ranking: for interactions that say what is liked, not how much.
 
     Values count for nothing; weights multiply the loss of an interaction. The defaults suit data

@@ -13,15 +13,16 @@ import numpy.typing as npt
 from .. import _core
 from ..data import Id, Interactions
 from ..data.interactions import check_interactions
-from .factors import COLUMNS, DRAWN, PARAMETERS, TYPES, FactorModel, Loss
+from .factors import COLUMNS, DRAWN, PARAMETERS, TYPES, Loss
 from .files import check_arrays
 from .fitted import ArrayType, Fitted, NewUser
+from .negatives import NegativeSampling
 
 __all__ = ["Custom"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Custom(FactorModel):
+class Custom(NegativeSampling):
     """A factor model trained by a loss of your own, a plain Python function of one sample.
 
     >>> def hinge(users, items, item_bias, user, item, negative):

@@ -78,6 +78,7 @@ ATTRIBUTES = {
 COLUMNS = tuple(ATTRIBUTES)
 DRAWN = ("negative", "negatives", "violator", "rank", "hardest")
 BY_SCORE = ("violator", "rank", "hardest")
+NEGATIVES = ("negative", "negatives")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -228,10 +229,13 @@ class FactorModel(VectorModel):
                 raise ValueError(f"data has no {name}s, which the loss asks for")
         if not drawn:
             return columns, {}
-        columns.setdefault("user", data.users)
-        if any(name in BY_SCORE for name in drawn):
-            columns.setdefault("item", data.items)
+        for name in self._used_columns(drawn):
+            columns.setdefault(name, getattr(data, ATTRIBUTES[name]))
         return columns, self._samplers(drawn, known, seen)
+
+    def _used_columns(self, drawn: list[str]) -> tuple[str, ...]:
+        """The columns that samplers of these names use."""
+        return ("user", "item") if "violator" in drawn else ("user",)
 
     def _samplers(self, drawn: list[str], known: Parameters, seen: _core.Csr) -> dict[str, Any]:
         """What draws the arguments of these names."""
@@ -243,11 +247,10 @@ class FactorModel(VectorModel):
         by_score: dict[str, Any] = {"positives": positives, "item_bias": known.get("item_bias")}
         samplers: dict[str, Any] = {}
         for name in drawn:
-            if name in ("negative", "negatives"):
+            if name in NEGATIVES:
                 shape = self.n_negatives if name == "negatives" else None
-                samplers[name] = wy.sampling.Uniform(
-                    n_items, positives=positives, given="user", shape=shape
-                )
+                rest = {"positives": positives, "given": "user", "shape": shape}
+                samplers[name] = self._negatives(known, seen, rest)
             elif name == "hardest":
                 samplers[name] = wy.sampling.Dynamic(
                     known["users"], known["items"], of=self.n_negatives, **by_score
@@ -261,6 +264,16 @@ class FactorModel(VectorModel):
                 raise ValueError("the loss asks for a rank, expected it to ask for violator too")
             samplers["rank"] = samplers["violator"].rank
         return samplers
+
+    def _negatives(
+        self, known: Parameters, seen: _core.Csr, rest: dict[str, Any]
+    ) -> wy.sampling.Sampler | wy.sampling.ScoredSampler:
+        """What draws items that a user did not have; `rest` are arguments that samplers share."""
+        return wy.sampling.Uniform(seen.shape[1], **rest)
+
+    def _reads_model(self, drawn: list[str]) -> bool:
+        """Whether a sampler of these names reads the model."""
+        return any(name in BY_SCORE for name in drawn)
 
     def _optimizer(self, trained: Parameters) -> wy.Optimizer:
         weights = {
@@ -374,7 +387,8 @@ class FactorModel(VectorModel):
         # By identity, since a loss need not have a hash; what is kept holds it.
         if id(loss) not in kept:
             kept[id(loss)] = ReadOnce(partial(loss, **fixed))
-        return kept[id(loss)], fixed if any(name in BY_SCORE for name in asked) else {}
+        drawn = [name for name in DRAWN if name in asked]
+        return kept[id(loss)], fixed if self._reads_model(drawn) else {}
 
 
 FIXED: WeakKeyDictionary[Fitted, dict[int, ReadOnce]] = WeakKeyDictionary()

@@ -12,8 +12,9 @@ from typing import Annotated, Any
 
 import wyrmling as wy
 
-from .factors import FactorModel, Loss
+from .factors import Loss
 from .hyperparameters import Bounds
+from .negatives import NegativeSampling
 
 __all__ = ["LogisticMF"]
 
@@ -35,7 +36,7 @@ def loss(
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LogisticMF(FactorModel):
+class LogisticMF(NegativeSampling):
     """Logistic matrix factorisation: scores are log-odds of an interaction.
 
     They are the odds among an item and ``n_negatives`` others drawn at random, not among all.

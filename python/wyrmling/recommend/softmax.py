@@ -13,8 +13,9 @@ from typing import Annotated, Any
 
 import wyrmling as wy
 
-from .factors import FactorModel, Loss
+from .factors import Loss
 from .hyperparameters import Bounds
+from .negatives import NegativeSampling
 
 __all__ = ["SampledSoftmax"]
 
@@ -35,7 +36,7 @@ def loss(
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SampledSoftmax(FactorModel):
+class SampledSoftmax(NegativeSampling):
     """Softmax over an item and ``n_negatives`` others, drawn for each interaction.
 
     Args:

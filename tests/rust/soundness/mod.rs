@@ -7,6 +7,7 @@ mod functions;
 mod indices;
 mod liar;
 mod operators;
+mod samplers;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

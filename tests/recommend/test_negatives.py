@@ -1,0 +1,98 @@
+"""Models whose negatives are drawn in several ways: each trains, resumes, folds in and is saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+from wyrmling.data import Interactions
+from wyrmling.datasets import make_interactions
+from wyrmling.evaluation import evaluate
+from wyrmling.recommend import BPR, WARP, Custom, LogisticMF, SampledSoftmax
+from wyrmling.recommend.negatives import NegativeSampling
+
+DATA = make_interactions(n_users=80, n_items=40)
+KINDS = ["uniform", "popularity", "in_batch", "adaptive"]
+
+
+def hinge(users: Any, items: Any, user: int, item: int, negative: int) -> Any:
+    """A loss of the user's own, without biases."""
+    return wy.relu(1.0 - users[user] @ (items[item] - items[negative]))
+
+
+def models(sampling: Any) -> list[NegativeSampling]:
+    settings: dict[str, Any] = {"sampling": sampling, "factors": 8, "random_state": 3}
+    settings |= {"num_threads": 1, "epochs": 4}
+    return [
+        BPR(**settings),
+        LogisticMF(**settings),
+        SampledSoftmax(**settings),
+        Custom(hinge, **settings),
+    ]
+
+
+@pytest.mark.parametrize("sampling", KINDS)
+def test_all_learn_by_all_negatives(sampling: str) -> None:
+    for model in models(sampling):
+        model.fit(DATA, epochs=30)
+        found = evaluate(model, DATA, "auc", exclude_seen=False, resamples=1)["auc"]
+        assert found > 0.75, (model, found)
+        assert len(model.recommend(model.fold_in(["jazz-1", "folk-1"]), n=3)) == 3
+        assert len(model.recommend(model.fold_in(["jazz-1"]), n=3)) == 3
+
+
+@pytest.mark.parametrize("sampling", KINDS)
+def test_a_run_that_is_resumed_has_the_same_bits(sampling: str, tmp_path: Path) -> None:
+    for number, model in enumerate(models(sampling)):
+        at_once = type(model)(**model.get_params()).fit(DATA)
+        path = tmp_path / f"{sampling}-{number}"
+
+        def interrupt(epoch: int, curve: Any) -> bool:
+            if epoch == 1:
+                raise KeyboardInterrupt
+            return False
+
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(DATA, checkpoint=path, callback=interrupt)
+        resumed = type(model)(**model.get_params()).fit(DATA, checkpoint=path)
+        for name, array in at_once.fitted.arrays.items():
+            assert np.array_equal(array, resumed.fitted.arrays[name]), (model, name)
+
+
+def test_each_way_draws_something_else() -> None:
+    learnt = [BPR(sampling=kind, epochs=2, random_state=1).fit(DATA) for kind in KINDS]  # type: ignore[arg-type]
+    arrays = {model.fitted.arrays["items"].tobytes() for model in learnt}
+    assert len(arrays) == len(KINDS)
+
+
+def test_uniform_is_the_default() -> None:
+    for model in models("uniform"):
+        assert type(model)().sampling == "uniform"
+
+
+def test_files_keep_it(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    BPR(sampling="adaptive", epochs=1).fit(DATA).save(path)
+    assert BPR.load(path).sampling == "adaptive"
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(ValueError, match="sampling is 'hard', expected 'uniform' or"):
+        BPR(sampling="hard").fit(DATA)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="batch_size: expected at least 2, got 1"):
+        BPR(sampling="in_batch", batch_size=1).fit(DATA)
+    with pytest.raises(TypeError, match="sampling"):
+        WARP(sampling="adaptive")  # type: ignore[call-arg]
+
+
+def test_users_who_lack_one_item_learn_from_it() -> None:
+    """Of two users one has all items but one, which is all that there is to compare with."""
+    data = Interactions.from_ids(["a", "a", "a", "b"], [0, 1, 2, 3])
+    for sampling in KINDS:
+        model = BPR(sampling=sampling, epochs=50, random_state=0).fit(data)  # type: ignore[arg-type]
+        scores = dict(model.recommend("a", n=4, exclude_seen=False))
+        assert min(scores, key=lambda item: scores[item]) == 3, (sampling, scores)
