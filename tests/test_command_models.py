@@ -101,7 +101,7 @@ def test_what_makes_no_sense(
 
 def test_help_names_the_hyperparameters(capsys: pytest.CaptureFixture[str]) -> None:
     for name, option, says in (
-        ("bpr", "--l2-bias", "that of biases [0.001]"),
+        ("bpr", "--l2-bias", "that of biases [0.01]"),
         ("ease", "--l2", "it grows with the data, and hundreds are usual"),
         ("sasrec", "--max-length", "how many items a state may depend on [100]"),
         ("als", "--solver", '"cg", conjugate gradients, or "cholesky"'),

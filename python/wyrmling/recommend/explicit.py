@@ -75,7 +75,7 @@ class ExplicitMF(FactorModel):
         ['a', 'c']
         """
         steps, numbers = self._rated(history, values)
-        return NewUser(np.unique(steps), self._learnt(steps, numbers))
+        return NewUser(np.unique(steps), self._as_fitted()._learnt(steps, numbers))
 
     def _learnt(self, items: Numbers, values: FloatArray | None) -> FloatArray:
         assert values is not None

@@ -12,7 +12,7 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, NamedTuple, Protocol, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -49,6 +49,9 @@ class Learner(Protocol):
 
     def _with(self, fitted: Fitted) -> Self:
         """The model in another state."""
+
+    def get_params(self) -> dict[str, Any]:
+        """The hyperparameters by name."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +232,8 @@ class Watch:
     def _state(self, arrays: Arrays) -> Fitted:
         task = self._task
         history = self.history if len(self.history) else None
-        return Fitted(task.data.user_ids, task.data.item_ids, task.seen, arrays, history)
+        ids = task.data.user_ids, task.data.item_ids
+        return Fitted(*ids, task.seen, arrays, history, self._model.get_params())
 
     def _measure(self, fitted: Fitted) -> float:
         return self._metric_of(self._model._with(fitted))
