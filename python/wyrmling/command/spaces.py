@@ -16,7 +16,7 @@ from ..evaluation import integers, log_uniform, uniform
 from ..evaluation.spaces import Distribution
 from ..recommend import Recommender
 from ..recommend.hyperparameters import alternatives, parameter_types
-from .models import COMMON, MODELS, parsed
+from .models import MODELS, offered, parsed
 
 __all__ = ["Choices", "around", "varied"]
 
@@ -64,7 +64,7 @@ def varied(model: str, text: str) -> tuple[str, Choices]:
     name, equals, values = text.partition("=")
     name = name.strip().replace("-", "_")
     kinds = parameter_types(MODELS[model])
-    known = [known for known in kinds if known not in COMMON]
+    known = offered(MODELS[model])
     if not equals or name not in known:
         raise argparse.ArgumentTypeError(
             f"{text!r}: expected NAME=VALUES with a hyperparameter of {model}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import wyrmling as wy
 
@@ -54,6 +54,8 @@ class BPR(PairwiseModel):
     lr: Annotated[float, Bounds(above=0)] = 0.2
     l2_bias: Annotated[float, Bounds(least=0)] = 0.01
     epochs: Annotated[int, Bounds(least=1)] = 30
+
+    _unused: ClassVar[tuple[str, ...]] = ("n_negatives",)
 
     def _loss(self) -> Loss:
         return loss

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -49,6 +49,8 @@ class ExplicitMF(FactorModel):
     lr: Annotated[float, Bounds(above=0)] = 0.02
     l2: Annotated[float, Bounds(least=0)] = 0.05
     batch_size: Annotated[int, Bounds(least=1)] = 8
+
+    _unused: ClassVar[tuple[str, ...]] = ("n_negatives",)
 
     def _loss(self) -> Loss:
         return loss

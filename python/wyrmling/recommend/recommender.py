@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..arguments import check_choice, check_flag, check_integer, is_one
+from ..arguments import check_choice, check_flag, check_integer, check_path, is_one
 from ..data import Id, Ids, Interactions
 from .arguments import numbers_of, of_ids, one_id, several
 from .files import load_model, save_model
@@ -368,7 +368,7 @@ class Recommender(Stateful, ABC):
             TypeError: a hyperparameter that no file can hold, or an argument of another type.
             FloatingPointError: a number is not finite.
         """
-        save_model(self, path, check_flag("histories", histories))
+        save_model(self, check_path("path", path), check_flag("histories", histories))
 
     @classmethod
     def load(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import errno
 import os
+import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -268,11 +269,13 @@ class Watch:
 def _check_checkpoint(checkpoint: object, model: Learner) -> None:
     """Raises TypeError for what is no path, ValueError for a model that cannot go on from one.
 
-    A folder that is not there is a FileNotFoundError now, and not after the first epoch.
+    A folder that is not there, or in which nothing can be written, is an OSError now, and not after
+    the first epoch.
     """
     if not isinstance(checkpoint, (str, os.PathLike)):
         raise TypeError(f"checkpoint is {checkpoint!r}, expected a path")
-    if not os.path.isdir(os.path.dirname(os.path.abspath(checkpoint))):
+    folder = os.path.dirname(os.path.realpath(checkpoint))
+    if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, "checkpoint is in no folder", os.fspath(checkpoint))
     if not model._resumes:
         raise ValueError(
@@ -284,6 +287,13 @@ def _check_checkpoint(checkpoint: object, model: Learner) -> None:
             "checkpoint needs random_state, which is None: a run that goes on draws what it would "
             "have drawn"
         )
+    try:
+        # What a user may do a file system need not allow: only to write shows it.
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        reason = f"checkpoint cannot be written: {error.strerror}"
+        raise OSError(error.errno, reason, os.fspath(checkpoint)) from None
 
 
 def _check_measurable(kept_out: Interactions, data: Interactions, seen: _core.Csr) -> None:
