@@ -1,13 +1,13 @@
 """Recommenders beside implicit, LightFM and Cornac: quality and speed, in one process.
 
-    python benches/recommenders.py [--quality FILE] [--sequences FILE] [--speed]
+    python benches/recommenders.py [--quality FILE] [--sequences FILE] [--planted] [--speed]
 
 ``--quality`` and ``--sequences`` read MovieLens 100K, which may not be shipped: a file with the
 columns ``user_id,item_id,rating,timestamp``, of which every row counts as liked. ``--trials 0``
-measures models with their defaults. ``--speed`` makes its data up. All but ``--sequences`` has the
-peers installed (``pip install implicit rectools-lightfm cornac``); BLAS is kept to one thread
-wherever it is called from several. ``recommending/`` has the parts; the head of each says how it
-measures.
+measures models with their defaults. ``--planted`` and ``--speed`` make their data up. All but
+``--sequences`` and ``--planted`` has the peers installed (``pip install implicit rectools-lightfm
+cornac``); BLAS is kept to one thread wherever it is called from several. ``recommending/`` has the
+parts; the head of each says how it measures.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sys
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from recommending import clock, contenders, peers, quality, sequences, speed
+from recommending import clock, contenders, peers, planted, quality, sequences, speed
 from recommending.pairs import SIZES, read
 from side_by_side.rows import measure, report
 
@@ -33,6 +33,7 @@ def main() -> int:
     option = parser.add_argument
     option("--quality", metavar="FILE", help="rank held-out pairs of MovieLens 100K")
     option("--sequences", metavar="FILE", help="rank the last items of held-out users of it")
+    option("--planted", action="store_true", help="look for a signal in data that is made up")
     option("--only", metavar="NAME", action="append", help="models or kinds of rows; all if none")
     option("--seeds", type=int, default=3, help="splits [%(default)s]")
     option("--trials", type=int, default=12, help="of each model, its defaults first [%(default)s]")
@@ -55,6 +56,8 @@ def main() -> int:
             missed += judged(
                 quality.table(chosen, protocol, read(path), options.seeds, options.trials, say)
             )
+    if options.planted:
+        missed += planted.table(options.only, options.seeds)
     if options.speed:
         if options.busy:
             clock.machine_is_busy()

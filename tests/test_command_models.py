@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 import pytest
 
 from wyrmling.__main__ import main
-from wyrmling.command.models import MODELS
+from wyrmling.command import recommend, similar
+from wyrmling.command.models import MODELS, offered
+from wyrmling.command.train import add_run_options
 from wyrmling.datasets import make_interactions
-from wyrmling.recommend import Recommender
+from wyrmling.recommend import BPR, WARP, Recommender
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +104,7 @@ def test_what_makes_no_sense(
 
 def test_help_names_the_hyperparameters(capsys: pytest.CaptureFixture[str]) -> None:
     for name, option, says in (
-        ("bpr", "--l2-bias", "that of biases [0.001]"),
+        ("bpr", "--l2-bias", "that of biases [0.01]"),
         ("ease", "--l2", "it grows with the data, and hundreds are usual"),
         ("sasrec", "--max-length", "how many items a state may depend on [100]"),
         ("als", "--solver", '"cg", conjugate gradients, or "cholesky"'),
@@ -144,3 +147,25 @@ def test_models_are_compared(file: Path, capsys: pytest.CaptureFixture[str]) -> 
     with pytest.raises(SystemExit):
         run("compare", file, "--models", "knn,magic")
     assert "'magic' is none of popularity, bpr" in capsys.readouterr().err
+
+
+def test_what_a_model_makes_nothing_of_is_no_option(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, is_option in (("bpr", False), ("explicit", False), ("warp", True)):
+        with pytest.raises(SystemExit):
+            run("train", "--model", name, "--help")
+        assert ("--n-negatives" in capsys.readouterr().out) == is_option
+    assert "n_negatives" not in offered(BPR)
+    assert "num_threads" not in offered(WARP)
+
+
+def test_options_have_the_names_of_python_too() -> None:
+    parser = argparse.ArgumentParser()
+    add_run_options(parser)
+    options = parser.parse_args(["--num-threads", "2", "--random-state", "7"])
+    assert (options.threads, options.seed) == (2, 7)
+    for command in (recommend, similar):
+        parser = argparse.ArgumentParser()
+        command.add_options(parser)
+        given = ["model", "--user", "a", "-n", "3"] if command is recommend else []
+        given = given or ["model", "--item", "a", "-n", "3"]
+        assert parser.parse_args(given).k == 3

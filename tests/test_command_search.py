@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from wyrmling.__main__ import main
+from wyrmling._core import Csr
 from wyrmling.command.models import MODELS
 from wyrmling.command.spaces import around, varied
 from wyrmling.datasets import make_interactions, read_interactions
@@ -18,10 +19,12 @@ from wyrmling.evaluation import evaluate, popularity
 from wyrmling.evaluation.spaces import draw
 from wyrmling.recommend import BPR, EASE, ItemKNN, Recommender
 
+DATA = make_interactions(80, 40, 8, seed=1)
+
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    data = make_interactions(80, 40, 8, seed=1)
+    data = DATA
     path = tmp_path_factory.mktemp("data") / "plays.csv"
     pairs = zip(data.users.tolist(), data.items.tolist(), strict=True)
     path.write_text("".join(f"{data.user_ids[u]},{data.item_ids[i]}\n" for u, i in pairs))
@@ -93,27 +96,30 @@ def test_what_has_its_default_is_tried_first(
     command = ["search", file, "--model", "knn", "--trials", 3, "--threads", 1, "--json"]
     assert run(*command) == 0
     trials = json.loads(capsys.readouterr().out)["trials"]
-    assert trials[0]["parameters"] == {name: getattr(ItemKNN(), name) for name in around(ItemKNN())}
+    varies = around(ItemKNN(), DATA)
+    assert trials[0]["parameters"] == {name: getattr(ItemKNN(), name) for name in varies}
     assert len(trials) == 3
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "popularity"])
 def test_every_model_has_something_to_vary(name: str) -> None:
     model = MODELS[name]()
-    space = around(model)
+    space = around(model, DATA)
     assert space
+    pairs = Csr(DATA.users, DATA.items, DATA.n_users, DATA.n_items)
+    chosen = model._resolved(pairs)
     for parameters in draw(space, 20, np.random.default_rng(1)):
         type(model)(**parameters).check_params()
     for parameter, choices in space.items():
         drawn = [one[parameter] for one in draw({parameter: choices}, 30, np.random.default_rng(2))]
-        default = getattr(model, parameter)
+        default = getattr(chosen, parameter)
         assert min(drawn) < default < max(drawn)
 
 
 def test_what_is_given_is_not_varied() -> None:
-    assert set(around(BPR())) == {"factors", "lr", "l2", "l2_bias"}
-    assert set(around(BPR(factors=8, l2=0.0))) == {"lr", "l2_bias"}
-    assert set(around(ItemKNN())) == {"neighbours", "shrink"}
+    assert set(around(BPR(), DATA)) == {"factors", "lr", "l2", "l2_bias"}
+    assert set(around(BPR(factors=8, l2=0.0), DATA)) == {"lr", "l2_bias"}
+    assert set(around(ItemKNN(), DATA)) == {"neighbours", "shrink"}
 
 
 def test_choices_are_lists_or_ranges() -> None:

@@ -424,3 +424,15 @@ def test_dropout_keeps_float32_whatever_integer_says_how_many() -> None:
     found = nn.dropout(np.ones(2, np.float32), np.array([0, 3]), 0.5, np.int64(4))  # type: ignore[arg-type]
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found, [0.0, 2.0])
+
+
+@pytest.mark.parametrize("padding", [True, False, np.True_])
+def test_a_truth_value_is_no_id_of_padding(padding: Any) -> None:
+    with pytest.raises(TypeError, match=f"padding is {padding}, expected an integer"):
+        nn.embedding(np.ones((3, 2)), np.array([0, 1]), padding=padding)
+
+
+def test_attention_of_vectors_without_length_is_the_mean_of_all_values() -> None:
+    values = np.array([[1.0, 2.0], [5.0, 4.0]])
+    found = nn.attention(np.ones((3, 0)), np.ones((2, 0)), values)
+    np.testing.assert_allclose(found, np.tile([3.0, 3.0], (3, 1)))

@@ -7,11 +7,12 @@ a letter each.
 from __future__ import annotations
 
 import numbers
+import os
 from collections.abc import Iterable
 
 import numpy as np
 
-__all__ = ["check_choice", "check_flag", "check_integer", "is_one"]
+__all__ = ["check_choice", "check_flag", "check_integer", "check_path", "is_one"]
 
 TEXTS = str, bytes, bytearray
 
@@ -49,6 +50,13 @@ def check_choice(name: str, value: object, words: tuple[str, ...]) -> None:
     """Raises ValueError unless a value is one of some words."""
     if not isinstance(value, str) or value not in words:
         raise ValueError(f"{name} is {value!r}, expected {' or '.join(map(repr, words))}")
+
+
+def check_path(name: str, value: object) -> str:
+    """A path as text; raises TypeError for what is none."""
+    if not isinstance(value, (str, bytes, os.PathLike)):
+        raise TypeError(f"{name} is {value!r}, expected a path")
+    return os.fsdecode(value)
 
 
 def is_one(given: object) -> bool:

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._core import Optimizer, Parameter
-from .arguments import check_integer
+from .arguments import check_integer, check_path
 from .tensor_files import Contents, read, write
 
 __all__ = ["load_checkpoint", "save_checkpoint"]
@@ -83,7 +83,7 @@ def save_checkpoint(
         ValueError: a parameter twice, epochs out of range, or names of together more than some
             32 KB.
     """
-    write(path, contents(FORMAT, parameters, optimizer, epochs))
+    write(check_path("path", path), contents(FORMAT, parameters, optimizer, epochs))
 
 
 def load_checkpoint(
@@ -114,11 +114,12 @@ def load_checkpoint(
     named = _named(parameters)
     _check_optimizer(optimizer)
     # What is mapped is copied once, to where it belongs.
-    found = read(path, [FORMAT], mmap=True, verify=True)
+    name = check_path("path", path)
+    found = read(name, [FORMAT], mmap=True, verify=True)
     try:
         return restore(found, named, optimizer)
     except (TypeError, ValueError, FloatingPointError) as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from None
+        raise ValueError(f"{name}: {error}") from None
 
 
 def state_dict(optimizer: Optimizer, parameters: Parameters) -> dict[str, Any]:

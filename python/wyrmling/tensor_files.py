@@ -16,6 +16,7 @@ the name, while those who have mapped the old one keep it.
 
 from __future__ import annotations
 
+import errno
 import mmap as memory
 import os
 import stat
@@ -28,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from .arguments import check_path
 
 __all__ = ["Contents", "read", "write"]
 
@@ -89,7 +91,9 @@ def write(path: str | os.PathLike[str], contents: Contents) -> None:
             )
         straight = np.ascontiguousarray(array, TYPES[kind]).reshape(-1)
         tensors[name] = kind, list(array.shape), straight.view(np.uint8)
-    _core.write_tensors(os.fspath(path), contents.format, dict(contents.about), tensors)
+    target = check_path("path", path)
+    _refuse_folder(target)
+    _core.write_tensors(target, contents.format, dict(contents.about), tensors)
 
 
 def read(
@@ -125,17 +129,24 @@ def read(
     """
     if not mmap:
         if not isinstance(source, bytes):
-            source = os.fspath(source)
+            source = check_path("source", source)
+            _refuse_folder(source)
         kind, about, tensors = _core.read_tensors(source, list(formats))
         arrays = {name: _array(*tensor) for name, tensor in tensors.items()}
         return Contents(kind, about, arrays)
     if isinstance(source, bytes):
         raise ValueError("source: bytes are in memory already, expected a path where mmap=True")
-    path = os.fspath(source)
+    path = check_path("source", source)
+    _refuse_folder(path)
     try:
         return _mapped(path, formats, bool(verify))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+
+
+def _refuse_folder(path: str) -> None:
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder, expected a file of tensors", path)
 
 
 def _array(kind: str, shape: Sequence[int], elements: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import pytest
 from every_model import DATA, ITEMS, NAMES, fitted, fold, make
 
 from wyrmling import SourceError
-from wyrmling.recommend import Custom, ExplicitMF
+from wyrmling.datasets import make_interactions
+from wyrmling.recommend import BPR, Custom, ExplicitMF, ImplicitALS, Recommender, SASRec
 from wyrmling.source import training
 
 RATED = ["i3", "i5", "i5", "i7", "i11"], [5.0, 1.0, 2.0, 4.0, -3.0]
@@ -159,3 +161,27 @@ def test_ratings_take_no_training(monkeypatch: pytest.MonkeyPatch) -> None:
     model = fitted("ExplicitMF")
     monkeypatch.setattr(ExplicitMF, "_minimise", None)
     assert model.fold_in(["i3"], values=[5.0]).query.shape == (5,)
+
+
+def test_what_changes_after_a_fit_counts_from_the_next_fit_on(tmp_path: Path) -> None:
+    data = make_interactions(60, 40, 8, seed=1)
+    history = list(data.item_ids)[:4]
+    changes: dict[type[Recommender], dict[str, Any]] = {
+        BPR: {"l2": 9.0, "lr": 0.5, "epochs": 1},
+        ImplicitALS: {"l2": 99.0, "alpha": 7.0, "l2_power": 0.0},
+        SASRec: {"max_length": 1},
+    }
+    for kind, changed in changes.items():
+        model = kind(num_threads=1).fit(data, epochs=2)
+        before = model.fold_in(history)
+        reasons = model.explain(before, history[0])
+        model.set_params(**changed)
+        model.save(tmp_path / "model")
+        for other in (model, Recommender.load(tmp_path / "model")):
+            assert {name: getattr(other, name) for name in changed} == changed
+            np.testing.assert_array_equal(other.fold_in(history).query, before.query)
+            assert other.explain(before, history[0]) == reasons
+        # Who loads it may say otherwise.
+        given = kind.load(tmp_path / "model", **changed)
+        assert (np.asarray(given.fold_in(history).query) != before.query).any()
+        assert (np.asarray(model.fit(data, epochs=2).fold_in(history).query) != before.query).any()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -375,3 +377,22 @@ def test_a_folder_that_is_not_there_is_said_before_training(tmp_path: Path) -> N
             callback=lambda epoch, curve: epochs.append(epoch),
         )
     assert epochs == []
+
+
+def test_a_place_where_nothing_can_be_written_is_found_before_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(dir: str) -> Any:
+        raise PermissionError(errno.EACCES, "Permission denied", f"{dir}/tmp1")
+
+    def never(epoch: int, history: Any) -> None:
+        raise AssertionError("it was trained")
+
+    with pytest.raises(IsADirectoryError):
+        BPR(epochs=1).fit(DATA, checkpoint=tmp_path, callback=never)
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    path = tmp_path / "run"
+    with pytest.raises(PermissionError, match="checkpoint cannot be written: Permission") as caught:
+        BPR(epochs=1).fit(DATA, checkpoint=path, callback=never)
+    assert caught.value.filename == str(path)
+    assert list(tmp_path.iterdir()) == []

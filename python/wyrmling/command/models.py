@@ -34,7 +34,7 @@ from ..recommend import (
 from ..recommend.hyperparameters import alternatives, check, parameter_types
 from . import types
 
-__all__ = ["COMMON", "MODELS", "add_options", "chosen", "model_of", "named", "parsed"]
+__all__ = ["MODELS", "add_options", "chosen", "model_of", "named", "offered", "parsed"]
 
 MODELS: dict[str, type[Recommender]] = {
     "popularity": Popularity,
@@ -81,7 +81,7 @@ def add_options(parser: argparse.ArgumentParser, name: str) -> None:
     defaults = {field.name: field.default for field in fields(model)}
     texts = described(model)
     for parameter, kind in parameter_types(model).items():
-        if parameter in COMMON:
+        if parameter not in offered(model):
             continue
         group.add_argument(
             f"--{parameter.replace('_', '-')}",
@@ -91,6 +91,12 @@ def add_options(parser: argparse.ArgumentParser, name: str) -> None:
             metavar=_metavar(kind),
             help=f"{texts.get(parameter, '')} [%(default)s]".lstrip(),
         )
+
+
+def offered(model: type[Recommender]) -> list[str]:
+    """The hyperparameters of a class of models that are options of theirs."""
+    left_out = COMMON + model._unused
+    return [name for name in parameter_types(model) if name not in left_out]
 
 
 def described(model: type[Recommender]) -> dict[str, str]:
@@ -108,7 +114,7 @@ def described(model: type[Recommender]) -> dict[str, str]:
 def model_of(options: argparse.Namespace) -> Recommender:
     """The model that the options describe."""
     model = MODELS[options.model]
-    given = {name: getattr(options, name) for name in parameter_types(model) if name not in COMMON}
+    given = {name: getattr(options, name) for name in offered(model)}
     return model(**given, num_threads=options.threads, random_state=options.seed)
 
 

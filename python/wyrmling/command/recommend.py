@@ -42,6 +42,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="the user, as the training file calls it; may be given several times",
     )
-    option("-k", type=types.natural, default=10, help="how many items [%(default)s]")
+    option("-k", "-n", type=types.natural, default=10, help="how many items [%(default)s]")
     option("--include-seen", action="store_true", help="also what the user had in training")
     option("--json", action="store_true", help="print JSON, a line for each user")

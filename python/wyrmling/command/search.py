@@ -24,10 +24,10 @@ def run(options: argparse.Namespace) -> None:
     if options.save is not None:
         files.check_destination(options.save, options.file, "--save")
     model = model_of(options)
-    space = dict(options.vary) or around(model)
+    data, _ = files.read(options)
+    space = dict(options.vary) or around(model, data)
     if not space:
         raise ValueError(f"{options.model} has no hyperparameters to search; see --vary")
-    data, _ = files.read(options)
     say = nothing if options.json else aside
     say(f"data        {describe(data)}; a share of {options.validation:g} to choose by")
     say(f"trials      {count(options.trials, 'trial')}, of {', '.join(space)}\n")

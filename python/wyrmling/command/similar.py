@@ -39,5 +39,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="the item, as the training file calls it; may be given several times",
     )
-    option("-k", type=types.natural, default=10, help="how many items [%(default)s]")
+    option("-k", "-n", type=types.natural, default=10, help="how many items [%(default)s]")
     option("--json", action="store_true", help="print JSON, a line for each item")

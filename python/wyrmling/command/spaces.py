@@ -10,11 +10,13 @@ import argparse
 from collections.abc import Sequence
 from typing import Annotated, Any, get_args, get_origin
 
+from .. import _core
+from ..data import Interactions
 from ..evaluation import integers, log_uniform, uniform
 from ..evaluation.spaces import Distribution
 from ..recommend import Recommender
 from ..recommend.hyperparameters import alternatives, parameter_types
-from .models import COMMON, MODELS, parsed
+from .models import MODELS, offered, parsed
 
 __all__ = ["Choices", "around", "varied"]
 
@@ -33,12 +35,18 @@ RANGES = {
 MULTIPLES = {"factors": (0.5, 1, 2, 4), "neighbours": (0.25, 0.5, 1, 2)}
 
 
-def around(model: Recommender) -> dict[str, Choices]:
-    """What is varied if nobody says so: some hyperparameters that have their defaults."""
+def around(model: Recommender, data: Interactions) -> dict[str, Choices]:
+    """What is varied if nobody says so: some hyperparameters that have their defaults.
+
+    A default of None stands for the number that the model chooses for the data.
+    """
     space: dict[str, Choices] = {}
     defaults = type(model)().get_params()
-    for name, value in model.get_params().items():
-        if value != defaults[name] or not value:
+    pairs = _core.Csr(data.users, data.items, data.n_users, data.n_items)
+    chosen = model._resolved(pairs).get_params()
+    for name, given in model.get_params().items():
+        value = chosen[name]
+        if given != defaults[name] or not value:
             continue
         if name in RANGES:
             low, high = RANGES[name]
@@ -56,7 +64,7 @@ def varied(model: str, text: str) -> tuple[str, Choices]:
     name, equals, values = text.partition("=")
     name = name.strip().replace("-", "_")
     kinds = parameter_types(MODELS[model])
-    known = [known for known in kinds if known not in COMMON]
+    known = offered(MODELS[model])
     if not equals or name not in known:
         raise argparse.ArgumentTypeError(
             f"{text!r}: expected NAME=VALUES with a hyperparameter of {model}"

@@ -78,8 +78,16 @@ def fit(model: Recommender, data: Interactions, say: Callable[[str], None]) -> R
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Adds how many threads there are, and the seed."""
     option = parser.add_argument
-    option("--threads", type=types.workers, default=0, help="workers; 0 takes all cores [0]")
-    option("--seed", type=types.whole, default=0, help="of all random choices [0]")
+    option(
+        "--threads",
+        "--num-threads",
+        type=types.workers,
+        default=0,
+        help="workers; 0 takes all cores [0]",
+    )
+    option(
+        "--seed", "--random-state", type=types.whole, default=0, help="of all random choices [0]"
+    )
 
 
 def add_options(parser: argparse.ArgumentParser, model: str) -> None:

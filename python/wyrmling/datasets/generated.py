@@ -6,11 +6,14 @@ Nothing is measured on them that should hold for real data: tastes are few, and 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from ..data import Ids, Interactions
 from ..data.splits import generator
 
-__all__ = ["GENRES", "make_interactions"]
+__all__ = ["GENRES", "make_interactions", "planted_preferences"]
+
+FloatArray = npt.NDArray[np.float64]
 
 GENRES = ("jazz", "folk", "soul", "punk", "house", "blues", "opera", "metal")
 
@@ -48,7 +51,8 @@ def make_interactions(
         n_items: number of items, at least 8, one for each genre.
         per_user: median number of items a user chooses, each counted once.
         skew: how unequal popularities are; 0 makes them equal.
-        noise: how much of a taste is for all genres alike, from 0 to 1.
+        noise: how much of a taste is for all genres alike, from 0 to 1; with 1 all users have one
+            taste, and nothing ranks better than popularity.
         repeats: the share of the interactions whose pair occurred before, on average; at least 0
             and less than 1. The pairs are the same for every value.
         seed: of all random choices; equal seeds make equal data.
@@ -60,26 +64,18 @@ def make_interactions(
     >>> 0.45 < 1 - len(groceries.unique_pairs()) / len(groceries) < 0.55
     True
     """
-    if n_users < 1 or n_items < len(GENRES) or per_user < 1:
-        raise ValueError(
-            f"n_users, n_items and per_user are {n_users}, {n_items} and {per_user}, "
-            f"expected at least 1, {len(GENRES)} and 1"
-        )
-    if not (skew >= 0 and 0 <= noise <= 1):
-        raise ValueError(f"skew and noise are {skew} and {noise}, expected at least 0, and 0 to 1")
+    _check(n_users, n_items, per_user, skew, noise)
     if not 0 <= repeats < 1:
         raise ValueError(f"repeats is {repeats}, expected at least 0 and less than 1")
     rng = generator(seed)
-    genre = np.arange(n_items) % len(GENRES)
+    tastes, popularities = _planted(rng, n_users, n_items, skew, noise)
     place = np.arange(n_items) // len(GENRES) + 1
-    popularity = place**-skew
-    popularity /= np.bincount(genre, popularity)[genre]
-    tastes = rng.dirichlet(np.full(len(GENRES), 0.2), n_users)
-    tastes = (1 - noise) * tastes + noise / len(GENRES)
+    genre = np.arange(n_items) % len(GENRES)
     wishes = rng.lognormal(np.log(per_user), 0.5, n_users)
     counts = np.clip(wishes, 1, n_items // 2).astype(np.int64)
 
     chosen = []
+    popularity = popularities.sum(axis=1)
     for taste, count in zip(tastes, counts, strict=True):
         # The items with the largest log-weight plus Gumbel noise are a draw without repetition
         # (the Gumbel-top-k trick). A taste may be so small that it is 0.
@@ -99,3 +95,60 @@ def make_interactions(
         user_ids=Ids([f"user-{n}" for n in range(1, n_users + 1)]),
         item_ids=Ids([f"{GENRES[g]}-{n}" for g, n in zip(genre, place, strict=True)]),
     )
+
+
+def planted_preferences(
+    n_users: int = 2000,
+    n_items: int = 800,
+    *,
+    skew: float = 0.8,
+    noise: float = 0.1,
+    seed: int = 0,
+) -> tuple[FloatArray, FloatArray]:
+    """The signal in what :func:`make_interactions` makes of the same arguments.
+
+    The probability that the first item of user u is i is ``users[u] @ items[i]``. No model ranks
+    better on average than these numbers do, which nobody knows who has the interactions alone.
+
+    Args:
+        n_users: number of users.
+        n_items: number of items, at least 8.
+        skew: how unequal popularities are.
+        noise: how much of a taste is for all genres alike.
+        seed: that of the interactions.
+
+    Returns:
+        The users' tastes, float64 of shape (n_users, 8), and each item's popularity at the place of
+        its genre, float64 of shape (n_items, 8).
+
+    Raises:
+        ValueError: an argument outside its range.
+
+    >>> users, items = planted_preferences(5, 16)
+    >>> (users @ items.T).sum(axis=1).round(9).tolist()
+    [1.0, 1.0, 1.0, 1.0, 1.0]
+    """
+    _check(n_users, n_items, 1, skew, noise)
+    return _planted(generator(seed), n_users, n_items, skew, noise)
+
+
+def _planted(
+    rng: np.random.Generator, n_users: int, n_items: int, skew: float, noise: float
+) -> tuple[FloatArray, FloatArray]:
+    """The tastes of users, and the popularity of each item at the place of its genre."""
+    genre = np.arange(n_items) % len(GENRES)
+    popularity = (np.arange(n_items) // len(GENRES) + 1.0) ** -skew
+    popularity /= np.bincount(genre, popularity)[genre]
+    tastes = rng.dirichlet(np.full(len(GENRES), 0.2), n_users)
+    tastes = (1 - noise) * tastes + noise / len(GENRES)
+    return tastes, np.eye(len(GENRES))[genre] * popularity[:, None]
+
+
+def _check(n_users: int, n_items: int, per_user: int, skew: float, noise: float) -> None:
+    if n_users < 1 or n_items < len(GENRES) or per_user < 1:
+        raise ValueError(
+            f"n_users, n_items and per_user are {n_users}, {n_items} and {per_user}, "
+            f"expected at least 1, {len(GENRES)} and 1"
+        )
+    if not (skew >= 0 and 0 <= noise <= 1):
+        raise ValueError(f"skew and noise are {skew} and {noise}, expected at least 0, and 0 to 1")

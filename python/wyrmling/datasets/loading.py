@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-from pathlib import Path
 
+from ..arguments import check_path
 from ..data import Interactions
 from .archives import blocks_of_file, blocks_of_member, is_archive
 from .cache import Source, directory, obtain
@@ -36,8 +36,9 @@ def load(
         return obtain(_source(published, url), directory(cache), read, progress)
     if cache is not None or url is not None:
         raise ValueError("from_file: expected neither cache nor url with it")
-    with Path(from_file).open("rb") as file:
-        return read(file, str(from_file))
+    path = check_path("from_file", from_file)
+    with open(path, "rb") as file:
+        return read(file, path)
 
 
 def _source(published: Published, url: str | None) -> Source:

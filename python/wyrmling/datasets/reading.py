@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..arguments import check_path
 from ..data import Ids, Interactions
 from ..data.columns import number_column
 from .parquet import is_parquet, read_parquet
@@ -97,6 +98,7 @@ def read_described(
     time: Column | None = None,
 ) -> tuple[Interactions, str]:
     """What :func:`read_interactions` returns, and in words which columns it took."""
+    path = check_path("path", path)
     if rating is not None and not ratings:
         raise ValueError("rating_column: ratings are left out (ratings=False)")
     if is_parquet(path):
@@ -111,7 +113,7 @@ def read_described(
     if header is None and (isinstance(weight, str) or isinstance(time, str)):
         header = True
     columns, (found, *places) = _core.read_interactions(
-        os.fspath(path), delimiter, header, ratings, user, item, rating
+        path, delimiter, header, ratings, user, item, rating
     )
     words = [
         _described(what, place)
@@ -137,7 +139,7 @@ def _described(what: str, place: tuple[int, str | None]) -> str:
 
 
 def _weights_and_times(
-    path: str | os.PathLike[str],
+    path: str,
     delimiter: str,
     header: bool,
     taken: tuple[int, ...],
@@ -148,7 +150,7 @@ def _weights_and_times(
     user, item = taken
     try:
         columns, (_, _, time_place, weight_place) = _core.read_interactions(
-            os.fspath(path),
+            path,
             delimiter,
             header,
             weight is not None,
@@ -158,7 +160,7 @@ def _weights_and_times(
         )
     except (TypeError, ValueError) as error:
         renamed = {"rating": "weight", **({} if time is None else {"item": "time"})}
-        raise type(error)(_renamed(str(error), os.fspath(path), renamed)) from None
+        raise type(error)(_renamed(str(error), path, renamed)) from None
     _, numbers, _, texts, weights = columns
     given = {"weight": weight_place, "time": None if time is None else time_place}
     for what, place in given.items():
@@ -168,7 +170,7 @@ def _weights_and_times(
     if time is None:
         return weights, None, described
     described.append(_described("time", time_place))
-    return weights, _times(texts, os.fspath(path))[numbers], described
+    return weights, _times(texts, path)[numbers], described
 
 
 def _renamed(message: str, path: str, names: dict[str, str]) -> str:

@@ -26,7 +26,7 @@ def attention(queries: Any, keys: Any, values: Any, mask: Any = None, *, bias: A
 
     Args:
         queries: shape (..., m, d), or (d,).
-        keys: shape (..., t, d), at least one.
+        keys: shape (..., t, d), at least one. Where d is 0 all fit alike.
         values: shape (..., t, e).
         mask: truth values that broadcast to shape (..., m, t): which query may look at which key;
             None for all. A query that may look at none gets the mean of all values.
@@ -47,7 +47,8 @@ def attention(queries: Any, keys: Any, values: Any, mask: Any = None, *, bias: A
     array([[5.],
            [6.]])
     """
-    scores = queries @ np.swapaxes(keys, -1, -2) * queries.shape[-1] ** -0.5
+    # All scores are 0 where vectors have no length.
+    scores = queries @ np.swapaxes(keys, -1, -2) * max(queries.shape[-1], 1) ** -0.5
     if bias is not None:
         scores = scores + bias
     if mask is not None:

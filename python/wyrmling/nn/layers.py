@@ -50,6 +50,7 @@ def embedding(table: Any, ids: Any, padding: int | None = None) -> Any:
 
     Raises:
         IndexError: an id that is not in the table.
+        TypeError: padding that is True or False.
         ValueError: padding that is not in the table.
 
     >>> import numpy as np
@@ -59,6 +60,8 @@ def embedding(table: Any, ids: Any, padding: int | None = None) -> Any:
     """
     if padding is None:
         return table[ids]
+    if isinstance(padding, (bool, np.bool_)):
+        raise TypeError(f"padding is {padding}, expected an integer")
     if padding not in range(len(table)):
         raise ValueError(f"padding is {padding}, expected at least 0 and less than {len(table)}")
     # Ids are looked up by, not compared, in a loss that is read.

@@ -118,7 +118,7 @@ class Custom(NegativeSampling):
         """
         if "value" in inspect.signature(self._loss()).parameters:
             steps, numbers = self._rated(history, values)
-            return NewUser(np.unique(steps), self._learnt(steps, numbers))
+            return NewUser(np.unique(steps), self._as_fitted()._learnt(steps, numbers))
         if values is not None:
             raise ValueError("values: the loss asks for no value, expected None")
         return super().fold_in(history)

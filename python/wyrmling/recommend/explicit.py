@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -50,6 +50,8 @@ class ExplicitMF(FactorModel):
     l2: Annotated[float, Bounds(least=0)] = 0.05
     batch_size: Annotated[int, Bounds(least=1)] = 8
 
+    _unused: ClassVar[tuple[str, ...]] = ("n_negatives",)
+
     def _loss(self) -> Loss:
         return loss
 
@@ -75,7 +77,7 @@ class ExplicitMF(FactorModel):
         ['a', 'c']
         """
         steps, numbers = self._rated(history, values)
-        return NewUser(np.unique(steps), self._learnt(steps, numbers))
+        return NewUser(np.unique(steps), self._as_fitted()._learnt(steps, numbers))
 
     def _learnt(self, items: Numbers, values: FloatArray | None) -> FloatArray:
         assert values is not None

@@ -320,10 +320,11 @@ class FactorizationMachine(FactorModel):
         """
         items = np.unique(numbers_of("history", self.item_ids, history))
         found = Features.of({"new": features}, "features")
+        model = self._as_fitted()
         offset = np.zeros(self.fitted.arrays["users"].shape[1], np.float32)
         if len(found.names):
-            offset = summed(found, "user", self.fitted.arrays, self.normalize)[0]
-        return NewUser(items, self._query(items, offset))
+            offset = summed(found, "user", self.fitted.arrays, model.normalize)[0]
+        return NewUser(items, model._query(items, offset))
 
     def _query(
         self, items: Numbers, offset: npt.NDArray[np.float32] | None = None

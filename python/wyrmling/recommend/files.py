@@ -20,8 +20,9 @@ tensor                   type, shape   content
 =======================  ============  ===========================================================
 
 and in the metadata ``format`` = ``wyrmling.recommender/1``, ``model``, the name of the class,
-``hyperparameters`` and ``functions``, objects of JSON, ``curve``, what the learning curve has
-beside its columns, ``wyrmling``, the version that wrote it, and a checksum of each tensor.
+``hyperparameters`` and ``functions``, objects of JSON, ``fitted``, the hyperparameters that were
+others when the model was fitted, if there are such, ``curve``, what the learning curve has beside
+its columns, ``wyrmling``, the version that wrote it, and a checksum of each tensor.
 
 **Trust.** A file imports and executes nothing: its class is found by name among those that are
 there. It is checked whole: hyperparameters are of their types, ids are distinct, offsets in range,
@@ -39,7 +40,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from inspect import isabstract
 from itertools import pairwise
@@ -99,13 +100,17 @@ def save_model(model: Stateful, path: str | os.PathLike[str], histories: bool = 
     arrays |= id_arrays("user_id", fitted.user_ids) | id_arrays("item_id", fitted.item_ids)
     if fitted.seen is not None and histories:
         arrays |= {"seen_indptr": fitted.seen.indptr, "seen_items": fitted.seen.indices}
-    plain, functions = plain_hyperparameters(model)
+    plain, functions = plain_hyperparameters(model.get_params())
+    learnt_with, _ = plain_hyperparameters(fitted.params)
+    others = {name: value for name, value in learnt_with.items() if value != plain.get(name, value)}
     about = {
         "model": type(model).__name__,
         "hyperparameters": json.dumps(plain, allow_nan=False),
         "functions": json.dumps(functions),
         "wyrmling": __version__,
     }
+    if others:
+        about["fitted"] = json.dumps(others, allow_nan=False)
     if fitted.history is not None:
         curve = fitted.history
         rest = {"samples": curve.samples, "best_epoch": curve.best_epoch}
@@ -154,7 +159,15 @@ def _restored(
         if not name.startswith(ARRAY):
             raise ValueError(f"it has a tensor {name!r}, which no model of this version has")
         learnt[name.removeprefix(ARRAY)] = arrays.pop(name)
-    fitted = Fitted(user_ids, item_ids, seen, learnt, curve)
+    params = {
+        name: value
+        for name, value in model.get_params().items()
+        if not isinstance(value, UnloadedFunction)
+    }
+    if "fitted" in about:
+        others = _checked(_object(contents, "fitted"), kind, contents)
+        params |= {name: value for name, value in others.items() if name not in given}
+    fitted = Fitted(user_ids, item_ids, seen, learnt, curve, params)
     check_arrays(model, fitted)
     if checks_numbers:
         for name, array in learnt.items():
@@ -220,10 +233,10 @@ def _class(name: str, base: type[Model]) -> type[Model]:
     )
 
 
-def plain_hyperparameters(model: Stateful) -> tuple[dict[str, Any], dict[str, str]]:
-    """The hyperparameters as JSON has them, and the names of those that are functions."""
+def plain_hyperparameters(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Hyperparameters as JSON has them, and the names of those that are functions."""
     plain, functions = {}, {}
-    for name, value in model.get_params().items():
+    for name, value in params.items():
         if isinstance(value, np.generic):
             value = value.item()
         if isinstance(value, UnloadedFunction):
@@ -247,21 +260,10 @@ def plain_hyperparameters(model: Stateful) -> tuple[dict[str, Any], dict[str, st
 
 def _with_hyperparameters(kind: type[Model], contents: Contents, given: Mapping[str, Any]) -> Model:
     """A model that was not fitted, with the hyperparameters of a file and those given."""
-    found, functions = (_object(contents, name) for name in ("hyperparameters", "functions"))
     types = parameter_types(kind)
-    for name in [*found, *functions]:
-        if name not in types:
-            by = contents.about.get("wyrmling", "an unknown version")
-            raise ValueError(
-                f"it has a hyperparameter {name[:60]!r}, which {kind.__name__} of wyrmling "
-                f"{__version__} does not know; the file was written by {by[:60]}"
-            )
-    for name, value in found.items():
-        found[name] = tuple(value) if isinstance(value, list) else value
-        try:
-            check(name, found[name], types[name])
-        except TypeError as error:
-            raise ValueError(str(error)) from None
+    functions = _object(contents, "functions")
+    _check_known(functions, kind, contents)
+    found = _checked(_object(contents, "hyperparameters"), kind, contents)
     for name, value in functions.items():
         if not isinstance(value, str):
             raise ValueError(f"functions has {name} {value!r}, expected the name of a function")
@@ -274,6 +276,31 @@ def _with_hyperparameters(kind: type[Model], contents: Contents, given: Mapping[
         if field.name not in values and _is_required(field):
             raise ValueError(f"it has no hyperparameter {field.name!r}, which has no default")
     return kind(**values)
+
+
+def _checked(found: dict[str, Any], kind: type[Model], contents: Contents) -> dict[str, Any]:
+    """Hyperparameters of a file, compared with what a class of models takes."""
+    _check_known(found, kind, contents)
+    types = parameter_types(kind)
+    for name, value in found.items():
+        found[name] = tuple(value) if isinstance(value, list) else value
+        try:
+            check(name, found[name], types[name])
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+    return found
+
+
+def _check_known(names: Iterable[str], kind: type[Model], contents: Contents) -> None:
+    """Raises ValueError for a name that is no hyperparameter of a class of models."""
+    known = parameter_types(kind)
+    for name in names:
+        if name not in known:
+            by = contents.about.get("wyrmling", "an unknown version")
+            raise ValueError(
+                f"it has a hyperparameter {name[:60]!r}, which {kind.__name__} of wyrmling "
+                f"{__version__} does not know; the file was written by {by[:60]}"
+            )
 
 
 def _object(contents: Contents, name: str) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,9 @@ from .hyperparameters import Hyperparameters
 __all__ = ["ArrayType", "Arrays", "Fitted", "NewUser", "Reasons", "Stateful"]
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+
+CALLS = "random_state", "num_threads"
+"""Hyperparameters of a call, not of what is learnt."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ class Fitted:
         seen: the items that each user had in training; None for a model that was saved without.
         arrays: what was learnt, by name.
         history: how training went; None for a model that has no epochs.
+        params: the hyperparameters that it was fitted with, in place of those that the model has
+            now; those that are missing are the same.
     """
 
     user_ids: Ids
@@ -54,6 +60,7 @@ class Fitted:
     seen: _core.Csr | None
     arrays: Arrays
     history: LearningCurve | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +113,26 @@ class Stateful(Hyperparameters):
         if self._fitted is None:
             raise RuntimeError(f"this {type(self).__name__} is not fitted: call fit(data) first")
         return self._fitted
+
+    def _resolved(self, pairs: _core.Csr | None) -> Self:
+        """The model with numbers for the hyperparameters that it chooses by the pairs of data.
+
+        Raises ValueError for a model that chooses, where there are no pairs.
+        """
+        return self
+
+    def _as_fitted(self) -> Self:
+        """The model with the hyperparameters that it was fitted with.
+
+        By these it answers: what ``set_params`` has changed since counts from the next fit on, but
+        for the number of threads and the seed, which are no part of what was learnt.
+        """
+        fitted = self.fitted
+        model = copy.copy(self)
+        for name, value in fitted.params.items():
+            if name not in CALLS:
+                setattr(model, name, value)
+        return model._resolved(fitted.seen)
 
     def _array_types(self) -> Mapping[str, ArrayType]:
         """What the model's arrays must be, by name: what a file is checked against."""

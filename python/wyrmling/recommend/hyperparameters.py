@@ -16,7 +16,17 @@ import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 __all__ = ["Bounds", "Hyperparameters"]
 
@@ -42,6 +52,9 @@ class Bounds:
 
 class Hyperparameters:
     """What models have in common as holders of hyperparameters: subclasses are dataclasses."""
+
+    # Hyperparameters of a base that a class makes nothing of: the command line does not offer them.
+    _unused: ClassVar[tuple[str, ...]] = ()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The hyperparameters by name.

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..arguments import check_choice, check_flag, check_integer, is_one
+from ..arguments import check_choice, check_flag, check_integer, check_path, is_one
 from ..data import Id, Ids, Interactions
 from .arguments import numbers_of, of_ids, one_id, several
 from .files import load_model, save_model
@@ -164,6 +164,7 @@ class Recommender(Stateful, ABC):
         # Settings that a callback changes count from the next fit on.
         model = copy.copy(self)
         task = Task.of(model, data, before, epochs, validation)
+        model = model._resolved(task.seen)
         watch = Watch(model, task, watched)
         arrays = model._learn(replace(task, watch=watch))
         self._fitted = watch.finish(arrays)
@@ -312,7 +313,7 @@ class Recommender(Stateful, ABC):
             TypeError: one id alone, or what is no id.
         """
         items = np.unique(numbers_of("history", self.item_ids, history))
-        return NewUser(items, self._query(items))
+        return NewUser(items, self._as_fitted()._query(items))
 
     def explain(self, user: Id | NewUser, item: Id) -> list[tuple[Id | None, float]]:
         """What the items that a user had add to the score of an item, as the model says it.
@@ -335,7 +336,7 @@ class Recommender(Stateful, ABC):
         ids = self.item_ids
         number = ids.number(item, "item")
         asked = user if isinstance(user, NewUser) else self.user_ids.number(user, "user")
-        items, parts, rest = self._reasons(asked, number)
+        items, parts, rest = self._as_fitted()._reasons(asked, number)
         pairs: list[tuple[Id | None, float]] = list(
             zip(ids.take(items).tolist(), parts.tolist(), strict=True)
         )
@@ -367,7 +368,7 @@ class Recommender(Stateful, ABC):
             TypeError: a hyperparameter that no file can hold, or an argument of another type.
             FloatingPointError: a number is not finite.
         """
-        save_model(self, path, check_flag("histories", histories))
+        save_model(self, check_path("path", path), check_flag("histories", histories))
 
     @classmethod
     def load(

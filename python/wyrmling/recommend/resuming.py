@@ -160,16 +160,19 @@ def run_of(
 
     ``state`` is the model's before training; ``measured`` are what it is validated on, and how.
     """
-    plain, functions = plain_hyperparameters(model)
+    plain, functions = plain_hyperparameters(model.get_params())
     del plain["epochs"]
     run: dict[str, Any] = {"model": type(model).__name__, "wyrmling": wy.__version__}
+    # The first that differs is told: the seed draws what is validated on, which is no part of the
+    # data, by which hyperparameters may have been chosen.
+    run["random_state"] = plain.pop("random_state")
+    run["data"] = _described(data)
     for name, value in plain.items():
         run[name] = list(value) if isinstance(value, tuple) else value
     for name, called in functions.items():
         run[name] = f"{called} {_source(getattr(model, name))}"
     if trainee.depends_on_epochs:
         run["epochs"] = int(epochs)
-    run["data"] = _described(data)
     if measured is not None:
         run["validation"] = f"{_described(measured[0])}, {measured[1]}"
     seen = state.seen

@@ -9,10 +9,11 @@ from __future__ import annotations
 import copy
 import errno
 import os
+import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, NamedTuple, Protocol, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -49,6 +50,9 @@ class Learner(Protocol):
 
     def _with(self, fitted: Fitted) -> Self:
         """The model in another state."""
+
+    def get_params(self) -> dict[str, Any]:
+        """The hyperparameters by name."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +233,8 @@ class Watch:
     def _state(self, arrays: Arrays) -> Fitted:
         task = self._task
         history = self.history if len(self.history) else None
-        return Fitted(task.data.user_ids, task.data.item_ids, task.seen, arrays, history)
+        ids = task.data.user_ids, task.data.item_ids
+        return Fitted(*ids, task.seen, arrays, history, self._model.get_params())
 
     def _measure(self, fitted: Fitted) -> float:
         return self._metric_of(self._model._with(fitted))
@@ -264,11 +269,13 @@ class Watch:
 def _check_checkpoint(checkpoint: object, model: Learner) -> None:
     """Raises TypeError for what is no path, ValueError for a model that cannot go on from one.
 
-    A folder that is not there is a FileNotFoundError now, and not after the first epoch.
+    A folder that is not there, or in which nothing can be written, is an OSError now, and not after
+    the first epoch.
     """
     if not isinstance(checkpoint, (str, os.PathLike)):
         raise TypeError(f"checkpoint is {checkpoint!r}, expected a path")
-    if not os.path.isdir(os.path.dirname(os.path.abspath(checkpoint))):
+    folder = os.path.dirname(os.path.realpath(checkpoint))
+    if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, "checkpoint is in no folder", os.fspath(checkpoint))
     if not model._resumes:
         raise ValueError(
@@ -280,6 +287,13 @@ def _check_checkpoint(checkpoint: object, model: Learner) -> None:
             "checkpoint needs random_state, which is None: a run that goes on draws what it would "
             "have drawn"
         )
+    try:
+        # What a user may do a file system need not allow: only to write shows it.
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        reason = f"checkpoint cannot be written: {error.strerror}"
+        raise OSError(error.errno, reason, os.fspath(checkpoint)) from None
 
 
 def _check_measurable(kept_out: Interactions, data: Interactions, seen: _core.Csr) -> None:

@@ -13,8 +13,9 @@ from typing import Annotated, Any
 
 import wyrmling as wy
 
-from .factors import FactorModel, Loss
+from .factors import Loss
 from .hyperparameters import Bounds
+from .pairwise import PairwiseModel, Sparsity
 
 __all__ = ["WARP"]
 
@@ -36,20 +37,27 @@ def loss(
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class WARP(FactorModel):
+class WARP(PairwiseModel):
     """Ranking in which the head of the list counts most: for interactions that say what is liked.
 
-    Values count for nothing; weights multiply the loss of an interaction.
+    Values count for nothing, and a pair that occurs several times counts once; weights multiply the
+    loss of an interaction, of which then all count.
 
     Args:
+        l2: weight of the penalty ``l2/2 · |w|²`` of each vector that a sample uses. None takes
+            ``0.63 + 0.4·density``, of the share of all pairs that occur: .65 on MovieLens 100K. The
+            loss counts by the logarithm of the rank, which makes up for sparse data
+            (:mod:`wyrmling.recommend.pairwise`).
         n_negatives: how many items are drawn at most until one violates the order.
     """
 
     lr: Annotated[float, Bounds(above=0)] = 0.01
-    l2: Annotated[float, Bounds(least=0)] = 0.5
     l2_bias: Annotated[float, Bounds(least=0)] = 0.1
-    init_scale: Annotated[float, Bounds(above=0)] = 0.01
+    epochs: Annotated[int, Bounds(least=1)] = 25
     n_negatives: Annotated[int, Bounds(least=1, most=2**16)] = 30
 
     def _loss(self) -> Loss:
         return loss
+
+    def _penalty(self, pairs: Sparsity) -> float:
+        return 0.63 + 0.4 * pairs.density

@@ -194,7 +194,7 @@ class SequenceModel(FactorModel):
             TypeError: one id alone, a set, or what is no id.
         """
         steps = numbers_of("history", self.item_ids, history, ordered=True)
-        return NewUser(np.unique(steps), self._query(steps), steps)
+        return NewUser(np.unique(steps), self._as_fitted()._query(steps), steps)
 
     def _reasons(self, user: int | NewUser, item: int) -> Reasons:
         """How much less the score would be without each item: an approximation.
