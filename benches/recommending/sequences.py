@@ -87,8 +87,9 @@ LAST_ITEMS = Protocol(
 
 SPACES: dict[str, dict[str, Draw]] = {
     "EWMA": {
-        "factors": one_of(32, 64, 128),
-        "lr": log_uniform(0.05, 0.3),
+        "factors": one_of(64, 128),
+        "dropout": one_of(0.2, 0.3, 0.5),
+        "lr": log_uniform(0.1, 0.4),
         "l2": log_uniform(1e-4, 3e-3),
         "init_scale": log_uniform(0.02, 0.1),
         "n_negatives": one_of(100, 300),
@@ -100,11 +101,12 @@ SPACES: dict[str, dict[str, Draw]] = {
         "epochs": one_of(8, 12, 16),
     },
     "SASRec": {
-        "factors": one_of(32, 64),
-        "lr": log_uniform(0.001, 0.006),
-        "l2": log_uniform(1e-5, 1e-2),
-        "n_negatives": one_of(50, 100),
-        "epochs": one_of(8, 12, 16),
+        "factors": one_of(64, 128),
+        "dropout": one_of(0.2, 0.3, 0.5),
+        "lr": log_uniform(0.1, 0.4),
+        "l2": log_uniform(1e-4, 3e-3),
+        "n_negatives": one_of(100, 300),
+        "epochs": one_of(10, 20),
     },
 }
 
