@@ -1,4 +1,4 @@
-"""Recommenders beside implicit, LightFM and Cornac: quality and speed, in one process.
+"""Recommenders beside implicit, LightFM, Cornac and sbr: quality and speed.
 
     python benches/recommenders.py [--quality FILE] [--sequences FILE] [--planted] [--speed]
 
@@ -6,8 +6,9 @@
 columns ``user_id,item_id,rating,timestamp``, of which every row counts as liked. ``--trials 0``
 measures models with their defaults. ``--planted`` and ``--speed`` make their data up. All but
 ``--sequences`` and ``--planted`` has the peers installed (``pip install implicit rectools-lightfm
-cornac``); BLAS is kept to one thread wherever it is called from several. ``recommending/`` has the
-parts; the head of each says how it measures.
+cornac``); BLAS is kept to one thread wherever it is called from several. sbr is a crate of Rust:
+``sbr/`` is built and run as a program of its own. ``recommending/`` has the parts; the head of each
+says how it measures.
 """
 
 from __future__ import annotations

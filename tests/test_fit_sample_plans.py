@@ -1,5 +1,6 @@
-"""fit of a function without loops over sequences whose lengths occur again: by a plan for each set of
-lengths, against gradients that are taken and applied by hand. And indices that a program computes.
+"""fit of a function without loops over sequences whose lengths occur again: by a plan for each set
+of lengths, against gradients that are taken and applied by hand. And indices that a program
+computes.
 """
 
 from typing import Any
@@ -135,7 +136,8 @@ def test_equal_bits_each_time_and_for_runs_that_go_on(rule: Any) -> None:
 
     once, again, parted = run((0, 4)), run((0, 4)), run((0, 1), (1, 4))
     for name, value in once.items():
-        assert (value == again[name]).all() and (value == parted[name]).all()
+        assert (value == again[name]).all()
+        assert (value == parted[name]).all()
 
 
 @pytest.mark.parametrize("threads", [2, 3])

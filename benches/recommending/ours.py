@@ -33,9 +33,15 @@ def fit(kind: str) -> Callable[[Pairs, Mapping[str, Any], int], Scores]:
     return fitted
 
 
-def time_epochs(kind: str, data: Pairs, factors: int, threads: int, epochs: int = 3) -> list[float]:
-    """Seconds of the epochs after the first, with the model's defaults but for the width."""
-    model = getattr(wy.recommend, kind)(factors=factors, num_threads=threads, random_state=1)
+def time_epochs(
+    kind: str, data: Pairs, factors: int, threads: int, epochs: int = 3, **settings: Any
+) -> list[float]:
+    """Seconds of the epochs after the first, with the model's defaults but for the width and what
+    is named.
+    """
+    model = getattr(wy.recommend, kind)(
+        factors=factors, num_threads=threads, random_state=1, **settings
+    )
     laps = Laps(threads)
     model.fit(data.interactions, epochs=epochs, callback=laps)
     return laps.seconds[1:]

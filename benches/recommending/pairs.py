@@ -51,6 +51,13 @@ class Pairs:
         held_out = np.isin(self.users, chosen)
         return self.take(np.flatnonzero(~held_out)), self.take(np.flatnonzero(held_out))
 
+    def histories(self) -> list[Numbers]:
+        """The items of each user who has some, in the order of time, or else of rows."""
+        times = np.zeros(len(self)) if self.times is None else self.times
+        order = np.lexsort((times, self.users))
+        _, starts = np.unique(self.users[order], return_index=True)
+        return np.split(self.items[order], starts[1:])
+
     @cached_property
     def matrix(self) -> Any:
         """A scipy CSR matrix of ones, float32, for implicit and LightFM."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from side_by_side.rows import OURS, Row, Run, Target
 
-from . import ours, peers
+from . import ours, peers, sbr
 from .clock import clock, limited
 from .pairs import SIZES, Pairs, generated
 
@@ -28,6 +28,7 @@ def rows(sizes: Sequence[str], threads: Sequence[int], only: Sequence[str]) -> I
         "bpr": _bpr,
         "warp": _warp,
         "als": _als,
+        "sequences": _sequences,
         "recommend": _recommend,
         "evaluate": _evaluate,
     }
@@ -91,6 +92,31 @@ def _als(data: Pairs, name: str, threads: int) -> Iterator[Row]:
             }
             title = f"ALS by {solver}, {name}, {factors} factors, {_named(threads)}"
             yield _row(title, sides, [_faster("implicit", 1)], 5)
+
+
+def _sequences(data: Pairs, name: str, threads: int) -> Iterator[Row]:
+    """An epoch over histories of up to 128 items in the order of rows, on one thread.
+
+    Both sides draw one item to compare with each that came, by the hinge; by WARP up to five, until
+    one is ranked less than 1 below.
+    """
+    if threads != 1 or not sbr.built():
+        return
+    for kind in ("EWMA", "LSTM"):
+        for loss, draws in (("hinge", 1), ("warp", 5)):
+            settings = {
+                "loss": loss,
+                "n_negatives": draws,
+                "shared_negatives": False,
+                "max_length": sbr.AS_IN_ITS_TESTS["length"],
+                "optimizer": "adagrad",
+            }
+            sides = {
+                OURS: partial(ours.time_epochs, kind, data, 32, 1, **settings),
+                "sbr": partial(sbr.time_epochs, kind.lower(), loss, data, 32),
+            }
+            title = f"{kind} epoch, {loss}, {name}, 32 factors, {_named(1)}"
+            yield _row(title, sides, [_faster("sbr", 2)], 3)
 
 
 class _Vectors:

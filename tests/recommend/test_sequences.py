@@ -17,6 +17,7 @@ from wyrmling.data import Interactions
 from wyrmling.recommend import EWMA, GRU, LSTM, Recommender, SASRec
 from wyrmling.recommend.files import check_arrays
 from wyrmling.recommend.sequence import sasrec
+from wyrmling.recommend.sequence.dropout import dropped, factors_of
 from wyrmling.recommend.sequence.losses import LOSSES, next_items
 
 MODELS = {"EWMA": EWMA, "GRU": GRU, "LSTM": LSTM, "SASRec": SASRec}
@@ -290,7 +291,7 @@ def test_blocks_of_attention() -> None:
         vectors = arrays["items"][[1, 2, 3, 4]][:, None]
         short = model._encode(vectors[:2], arrays)
         states = (sasrec.of_one if blocks == 1 else sasrec.of_two)(
-            vectors[:, 0], arrays["weights"], arrays["hidden"], arrays["decay"]
+            vectors[:, 0], *(arrays[name] for name in ("kept", "weights", "hidden", "decay"))
         )
         np.testing.assert_allclose(states[1], short[0], rtol=1e-4, atol=1e-5)
         assert len(arrays["weights"]) == blocks
@@ -309,7 +310,8 @@ def test_attention_by_hand() -> None:
     n, d = 5, 3
     vectors, decay = rng.normal(size=(n, d)), 0.7
     weights, hidden = rng.normal(size=(3, d, d)), rng.normal(size=(2, d, d))
-    found = sasrec.block(vectors, weights, hidden, decay)
+    scale = 0.04 / np.sqrt(d)
+    found = sasrec.block(vectors, weights / scale, hidden / scale, decay)
     rows = [scaled(vector) for vector in vectors]
     for i in range(n):
         shares = np.array(
@@ -342,18 +344,40 @@ def test_new_models_are_averages(kind: str) -> None:
     vectors = 0.01 * rng.normal(size=(6, 8))
     state = model._encode(vectors[:, None], new_arrays(model, rng))[0]
     shares = 0.5 ** np.arange(6, 0, -1)
-    if kind == "SASRec":
-        average = sum(s * scaled(v) for s, v in zip(shares / shares.sum(), vectors, strict=True))
-        np.testing.assert_allclose(state, scaled(vectors[-1] + average), atol=5e-3)
-        return
-    if kind == "EWMA":
+    exact = kind in ("EWMA", "SASRec")
+    if exact:
         shares[0] *= 2.0  # the first vector is the first state
     average = shares @ vectors
-    tolerance = 1e-6 if kind == "EWMA" else 0.25 * abs(average).max()
+    tolerance = 1e-6 if exact else 0.25 * abs(average).max()
     np.testing.assert_allclose(state, average, atol=tolerance)
-    if kind != "EWMA":
+    if not exact:
         cosine = state @ average / np.linalg.norm(state) / np.linalg.norm(average)
         assert cosine > 0.98
+
+
+@pytest.mark.parametrize("rate", [0.25, 0.5, 0.9])
+def test_dropout_leaves_scores_the_same_on_average(rate: float) -> None:
+    """The same numbers of all states are 0, and the others larger by as much."""
+    rng = np.random.default_rng(8)
+    draws = rng.integers(0, 1000, 20_000)
+    states = rng.normal(size=(3, len(draws)))
+    found = dropped(states, draws, factors_of(rate))
+    gone = draws < 1000 * rate
+    assert not found[:, gone].any()
+    np.testing.assert_allclose(found[:, ~gone], states[:, ~gone] / (1.0 - rate), rtol=1e-6)
+    assert gone.mean() == pytest.approx(rate, abs=0.02)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_dropout_changes_training_and_not_states(kind: str) -> None:
+    without, with_it = (small(kind, dropout=rate, epochs=2).fit(DATA) for rate in (0.0, 0.5))
+    assert (without.fitted.arrays["items"] != with_it.fitted.arrays["items"]).any()
+    history = ["item-1", "item-2", "item-3"]
+    first, again = (with_it.fold_in(history).query for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    for bad in (-0.1, 1.0, float("nan")):
+        with pytest.raises(ValueError, match="dropout"):
+            small(kind, dropout=bad).fit(DATA)
 
 
 def test_initialisers() -> None:

@@ -12,15 +12,25 @@ from ... import nn
 from ..factors import Loss
 from ..fitted import ArrayType, NewUser, Reasons
 from ..hyperparameters import Bounds
+from .dropout import dropped
 from .losses import next_items
 from .sequence_model import SequenceModel
 
 __all__ = ["EWMA"]
 
 
-def loss(items: Any, item_bias: Any, decay: Any, history: Any, negatives: Any, ranking: Any) -> Any:
+def loss(
+    items: Any,
+    item_bias: Any,
+    decay: Any,
+    history: Any,
+    negatives: Any,
+    ranking: Any,
+    draws: Any = None,
+    dropout: Any = None,
+) -> Any:
     """The loss of a user's history."""
-    states = nn.ewma_states(items[history[:-1]], decay)
+    states = dropped(nn.ewma_states(items[history[:-1]], decay), draws, dropout)
     return next_items(states, items, item_bias, history, negatives, ranking)
 
 
@@ -31,11 +41,16 @@ class EWMA(SequenceModel):
     The average is :func:`wyrmling.nn.ewma_states`; how much of it each step keeps is learnt, a
     number for each element of a vector. Interactions are taken in the order of their times, or of
     their rows where there are no times; values and weights count for nothing.
+
+    On MovieLens 100K vectors of 128 numbers with dropout rank better than those of 32 without it;
+    without it more numbers do not help.
     """
 
-    n_negatives: Annotated[int, Bounds(least=1, most=2**14)] = 300
+    factors: Annotated[int, Bounds(least=1, most=2**16)] = 128
+    dropout: Annotated[float, Bounds(least=0, most=0.9)] = 0.5
+    n_negatives: Annotated[int, Bounds(least=1, most=2**14)] = 100
     shared_negatives: bool = True
-    lr: Annotated[float, Bounds(above=0)] = 0.16
+    lr: Annotated[float, Bounds(above=0)] = 0.25
     l2: Annotated[float, Bounds(least=0)] = 6e-4
     epochs: Annotated[int, Bounds(least=1)] = 20
 

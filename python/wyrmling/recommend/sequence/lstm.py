@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ... import nn
 from ..factors import Loss
+from .dropout import dropped
 from .gated import GatedModel
 from .losses import next_items
 
@@ -25,9 +26,12 @@ def loss(
     history: Any,
     negatives: Any,
     ranking: Any,
+    draws: Any = None,
+    dropout: Any = None,
 ) -> Any:
     """The loss of a user's history."""
     states = nn.lstm_states(items[history[:-1]], of_vector, of_state, gate_bias)
+    states = dropped(states, draws, dropout)
     return next_items(states, items, item_bias, history, negatives, ranking)
 
 

@@ -3,19 +3,20 @@
 Kang and McAuley, "Self-attentive sequential recommendation", ICDM 2018: each item of a history
 looks at those before it. A block is attention with one head and a network of one hidden layer, each
 of which adds to what it is given, normalised before (Ba, Kiros and Hinton, "Layer normalization",
-2016). Without dropout.
+2016).
 
-It differs from the paper in two ways, which small data need. Scores of attention fall linearly with
-the distance, by a slope that is learnt, in place of vectors of positions (Press, Smith and Lewis,
-"Train short, test long: attention with linear biases", ICLR 2022). And a new model is an average of
-the items before, as :class:`.EWMA` is: queries and keys are small, values are the vectors
-themselves, and the network adds 0.
+It differs from the paper in three ways, which small data need. What the first block is given are
+moving averages of items' vectors, as those of :class:`.EWMA`, in place of items and positions.
+Scores of attention fall linearly with the distance, by a slope that is learnt (Press, Smith and
+Lewis, "Train short, test long: attention with linear biases", ICLR 2022). And attention and network
+add 0 at first (Zhang, Dauphin and Ma, "Fixup initialization", ICLR 2019), so that a new model is
+the average.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,66 +28,83 @@ from ...nn.attention import steps_back
 from ..factors import Loss
 from ..fitted import ArrayType
 from ..hyperparameters import Bounds
+from .dropout import dropped
 from .losses import next_items
 from .sequence_model import FloatArray, SequenceModel
 
 __all__ = ["SASRec"]
 
-SMALL = 0.02  # how long queries and keys of a new model are, of those of Glorot and Bengio
+SCALE = 0.04
+"""What matrices are multiplied by, and by 1 / sqrt(d).
+
+Steps of Adagrad are as long for all parameters. A number of a matrix acts on all vectors, and needs
+steps that are shorter by about as much than those of an item's vector.
+"""
+
+SMALL = 0.3
+"""The standard deviation of queries' and keys' matrices of a new model; the network's is 1."""
 
 
 def block(vectors: Any, weights: Any, hidden: Any, decay: Any) -> Any:
     """A block of attention: shape (n, d) to shape (n, d).
 
     ``weights`` has shape (3, d, d) of queries, keys and values, ``hidden`` shape (2, d, d) of the
-    network. The share of an item is multiplied by the sigmoid of ``decay``, a number, for each step
-    that it is further back.
+    network, all to be scaled. The share of an item is multiplied by the sigmoid of ``decay``, a
+    number, for each step that it is further back.
     """
+    scale = SCALE * vectors.shape[-1] ** -0.5
     rows = nn.layer_norm(vectors)
     bias = np.maximum(steps_back(vectors), 0.0) * wy.logsigmoid(decay)
-    given = rows @ weights[0], rows @ weights[1], rows @ weights[2]
-    vectors = vectors + nn.attention(*given, nn.causal(vectors), bias=bias)
-    return vectors + wy.relu(nn.layer_norm(vectors) @ hidden[0]) @ hidden[1]
+    queries, keys = rows @ (scale * weights[0]), rows @ (scale * weights[1])
+    values = rows @ (scale * weights[2])
+    vectors = vectors + nn.attention(queries, keys, values, nn.causal(vectors), bias=bias)
+    return vectors + wy.relu(nn.layer_norm(vectors) @ (scale * hidden[0])) @ (scale * hidden[1])
 
 
-def of_one(vectors: Any, weights: Any, hidden: Any, decay: Any) -> Any:
-    """The states of one block."""
-    return nn.layer_norm(block(vectors, weights[0], hidden[0], decay[0]))
+def of_one(vectors: Any, kept: Any, weights: Any, hidden: Any, decay: Any) -> Any:
+    """The states of one block, on averages of vectors by ``kept``, shape (d,)."""
+    return block(nn.ewma_states(vectors, kept), weights[0], hidden[0], decay[0])
 
 
-def of_two(vectors: Any, weights: Any, hidden: Any, decay: Any) -> Any:
+def of_two(vectors: Any, kept: Any, weights: Any, hidden: Any, decay: Any) -> Any:
     """The states of two blocks."""
-    vectors = block(vectors, weights[0], hidden[0], decay[0])
-    return nn.layer_norm(block(vectors, weights[1], hidden[1], decay[1]))
+    vectors = block(nn.ewma_states(vectors, kept), weights[0], hidden[0], decay[0])
+    return block(vectors, weights[1], hidden[1], decay[1])
 
 
 def loss_of_one(
     items: Any,
     item_bias: Any,
+    kept: Any,
     weights: Any,
     hidden: Any,
     decay: Any,
     history: Any,
     negatives: Any,
     ranking: Any,
+    draws: Any = None,
+    dropout: Any = None,
 ) -> Any:
     """The loss of a user's history, with one block."""
-    states = of_one(items[history[:-1]], weights, hidden, decay)
+    states = dropped(of_one(items[history[:-1]], kept, weights, hidden, decay), draws, dropout)
     return next_items(states, items, item_bias, history, negatives, ranking)
 
 
 def loss_of_two(
     items: Any,
     item_bias: Any,
+    kept: Any,
     weights: Any,
     hidden: Any,
     decay: Any,
     history: Any,
     negatives: Any,
     ranking: Any,
+    draws: Any = None,
+    dropout: Any = None,
 ) -> Any:
     """The loss of a user's history, with two blocks."""
-    states = of_two(items[history[:-1]], weights, hidden, decay)
+    states = dropped(of_two(items[history[:-1]], kept, weights, hidden, decay), draws, dropout)
     return next_items(states, items, item_bias, history, negatives, ranking)
 
 
@@ -103,25 +121,30 @@ class SASRec(SequenceModel):
     """
 
     blocks: Annotated[int, Bounds(least=1, most=2)] = 1
-    optimizer: Literal["sgd", "adagrad", "adam"] = "adam"
-    lr: Annotated[float, Bounds(above=0)] = 0.003
-    l2: Annotated[float, Bounds(least=0)] = 1e-4
-    l2_per: Literal["sample", "step"] = "step"
-    epochs: Annotated[int, Bounds(least=1)] = 10
+    factors: Annotated[int, Bounds(least=1, most=2**16)] = 128
+    dropout: Annotated[float, Bounds(least=0, most=0.9)] = 0.5
+    n_negatives: Annotated[int, Bounds(least=1, most=2**14)] = 100
+    shared_negatives: bool = True
+    lr: Annotated[float, Bounds(above=0)] = 0.25
+    l2: Annotated[float, Bounds(least=0)] = 6e-4
+    epochs: Annotated[int, Bounds(least=1)] = 20
 
     def _parameter_types(self) -> dict[str, ArrayType]:
         return {
+            "kept": ArrayType(("factors",)),
             "weights": ArrayType((self.blocks, 3, "factors", "factors")),
             "hidden": ArrayType((self.blocks, 2, "factors", "factors")),
             "decay": ArrayType((self.blocks,)),
         }
 
     def _new(self, name: str, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
-        found = super()._new(name, shape, rng)
+        if len(shape) == 1:
+            return super()._new(name, shape, rng)
+        found = nn.normal(shape, 1.0, rng)
         if name == "weights":
             found[:, :2] *= SMALL
-            found[:, 2] = np.eye(shape[-1])
-        if name == "hidden":
+            found[:, 2] = 0.0
+        else:
             found[:, 1] = 0.0
         return found
 
@@ -129,7 +152,8 @@ class SASRec(SequenceModel):
         return loss_of_one if self.blocks == 1 else loss_of_two
 
     def _encode(self, vectors: npt.NDArray[Any], arrays: Any) -> Any:
+        names = "kept", "weights", "hidden", "decay"
         states = (of_one if len(arrays["weights"]) == 1 else of_two)(
-            np.moveaxis(vectors, 0, -2), arrays["weights"], arrays["hidden"], arrays["decay"]
+            np.moveaxis(vectors, 0, -2), *(arrays[name] for name in names)
         )
         return states[..., -1, :]

@@ -27,6 +27,7 @@ from ..fitted import Arrays, ArrayType, Fitted, NewUser, Reasons
 from ..hyperparameters import Bounds
 from ..scoring import Numbers
 from ..training import Task
+from .dropout import PARTS, factors_of
 from .losses import LOSSES, LossName
 
 __all__ = ["SequenceModel"]
@@ -49,6 +50,8 @@ class SequenceModel(FactorModel):
         shared_negatives: whether they are drawn once for a whole history: all of its steps are then
             compared with the same, by one matrix product, so that many more cost as much.
         max_length: how many items a state may depend on.
+        dropout: the share of a state's numbers that count for nothing, drawn anew for each history
+            that is trained on, at least 0 and at most 0.9.
     """
 
     loss: LossName = "softmax"
@@ -60,6 +63,7 @@ class SequenceModel(FactorModel):
     init_scale: Annotated[float, Bounds(above=0)] = 0.03
     n_negatives: Annotated[int, Bounds(least=1, most=2**14)] = 50
     shared_negatives: bool = False
+    dropout: Annotated[float, Bounds(least=0, most=0.9)] = 0.0
 
     @abstractmethod
     def _parameter_types(self) -> dict[str, ArrayType]:
@@ -106,9 +110,13 @@ class SequenceModel(FactorModel):
             shape=self.n_negatives if self.shared_negatives else ("history", self.n_negatives),
         )
         loss = partial(self._loss(), ranking=partial(LOSSES[self.loss], count=self.n_negatives))
+        drawn: dict[str, Any] = {"negatives": sampler}
+        if self.dropout > 0.0:
+            loss = partial(loss, dropout=factors_of(self.dropout))
+            drawn["draws"] = wy.sampling.Uniform(PARTS, shape=tables["items"].value.shape[1])
         columns: dict[str, Any] = {"history": samples, "user": users}
         run = self._run(task, tables, optimizer, arrays)
-        wy.fit(loss, columns, sample={"negatives": sampler}, parameters=tables, **run)
+        wy.fit(loss, columns, sample=drawn, parameters=tables, **run)
         return arrays()
 
     def _start(self, name: str, kind: ArrayType, task: Task) -> FloatArray:
