@@ -108,6 +108,7 @@ def _sequences(data: Pairs, name: str, threads: int) -> Iterator[Row]:
                 "loss": loss,
                 "n_negatives": draws,
                 "shared_negatives": False,
+                "dropout": 0.0,
                 "max_length": sbr.AS_IN_ITS_TESTS["length"],
                 "optimizer": "adagrad",
             }
