@@ -141,7 +141,7 @@ REFUSED: dict[str, Refused] = {
         TypeError,
         "^histories is 'no', expected True or False",
     ),
-    "path": (lambda m: m.save(None), TypeError, "expected str, bytes or os.PathLike"),
+    "path": (lambda m: m.save(None), TypeError, "path is None, expected a path"),
     "mmap": (lambda m: m.load("unread", mmap="no"), TypeError, "^mmap is 'no'"),
     "verify": (lambda m: m.load("unread", verify=2), TypeError, "^verify is 2"),
     "no file": (lambda m: m.load("no such file"), OSError, "no such file"),

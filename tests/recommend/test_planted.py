@@ -142,7 +142,7 @@ def test_the_penalty_suits_the_data() -> None:
     )
     root = (3 / 5) ** 0.5
     for model, expected in (
-        (BPR(epochs=1), (0.08 + 0.5 * 5 / 9) * 2 * root),
+        (BPR(epochs=1), (0.08 + 0.6 * 5 / 9) * 2 * root),
         (WARP(epochs=1), 0.63 + 0.4 * 5 / 9),
     ):
         model.fit(data)
