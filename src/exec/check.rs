@@ -172,7 +172,8 @@ impl Checker<'_> {
         ensure(in_arena, "a result is not in the arena")
     }
 
-    /// Indices are an input or a constant, and all below `rows`, or a run compares them.
+    /// Indices are an input or a constant, all known to be below `rows`, or in the arena, where the executor
+    /// compares them in each run.
     fn index(&self, place: &Place, rows: usize) -> Result<()> {
         self.numbers(place, DType::U32, Some(place.ty.size()))?;
         let bounded = match place.location {

@@ -309,7 +309,7 @@ impl Executor {
                 .iter()
                 .filter(|part| part.bags.is_none() && part.index.is_fixed());
             for part in computed {
-                // SAFETY: a constant, or a result that lives in the arena until the next run; nobody
+                // SAFETY: a constant, or a result that lives in the arena until the next run in this arena; nobody
                 // writes to it now.
                 let indices = unsafe { part.index.numbers::<u32>(&self.leaves) };
                 check_indices(|| "the gradient of a lookup".into(), indices, ty.shape[0])?;
@@ -355,8 +355,10 @@ impl Executor {
             Location::Arena(offset) => {
                 let start = self.arena.pointer().wrapping_add(offset);
                 // SAFETY: results and gradients are all that is asked for here, and `Plan::check`
-                // found each to have `size` elements at an aligned offset inside the arena. That
-                // is initialised, and written by `run` only, which borrows the executor mutably.
+                // found each to have `size` elements at an aligned offset inside the arena. That is
+                // initialised. `run` writes to it, of this executor, which it borrows mutably, or of
+                // one that shares the arena: `in_memory` asks that nothing is read here once such a
+                // run began.
                 unsafe { tag(place.ty.dtype, start, place.ty.size()) }
             }
         }
@@ -438,7 +440,8 @@ pub(super) fn register_bytes(plan: &Plan) -> usize {
     plan.registers * BLOCK * size_of::<f64>()
 }
 
-/// Indices of rows of a table. Those that a run computes are compared with the number of rows.
+/// Indices of rows of a table. Those of no leaf, which are constants or what a run computes, are compared
+/// with the number of rows.
 ///
 /// # Errors
 /// [`Error::Index`](crate::Error::Index) if one of those is out of range.

@@ -4,7 +4,7 @@
 //! cache would be of no use to the next; so all have the same arena, as large as the largest needs, and
 //! what is in it is that of the last run.
 //!
-//! Limit: the plans are kept until [`clear`](ExecutorSet::clear).
+//! Limit: executors are kept until [`clear`](ExecutorSet::clear); the caller bounds their number.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -105,9 +105,9 @@ impl ExecutorSet {
 /// An executor in the memory of a set.
 fn in_memory(plan: Arc<Plan>, tables: &[Arc<Table>], memory: &[Arc<Arena>; 2]) -> Result<Executor> {
     let [arena, registers] = memory.each_ref().map(Arc::clone);
-    // SAFETY: `memory` is that of one set. It lends its executors, each for as long as itself is
-    // borrowed: mutably to run, and to read what the last run has left none but that which was chosen
-    // last. Before its first run an executor leaves what another one has computed, or zeros, which are
-    // numbers as well.
+    // SAFETY: `memory` belongs to one set. `choose` lends one executor, mutably, and borrows the set
+    // meanwhile, so no two run at once. `current` lends the one chosen last, so results of a run are not
+    // read after another executor has run. An executor that has not run yet finds zeros or another one's
+    // results in the arena: both are initialised, and any bits are a number.
     unsafe { Executor::in_memory(plan, tables, arena, registers) }
 }

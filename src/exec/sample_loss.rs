@@ -10,6 +10,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::loss_argument::LossArgument;
 use super::sample_program::SampleProgram;
 use super::table_rows::{RowRecords, TableRows, collecting};
 use super::{Compiled, Outcome};
@@ -21,17 +22,6 @@ use crate::ir::{
 };
 use crate::rules::{Gather, OpRef};
 use crate::table::Table;
-
-/// What a parameter of a loss is.
-#[derive(Debug, Clone)]
-pub enum LossArgument {
-    /// Part of a sample, of this number.
-    Feed(usize),
-    /// The same for all samples.
-    Constant(Datum),
-    /// The trained parameter of this number.
-    Parameter(usize),
-}
 
 /// Which form the gradient of a parameter has.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,13 +5,14 @@
 //! elementwise operators fused, one arena, and gradients that stay rows. A plan takes some tenths of a
 //! millisecond to make, so it pays only where lengths occur again.
 //!
-//! Limits: parts of a sample are arrays or floating-point numbers; a parameter is passed once.
+//! Limits: parts of a sample are arrays or floating-point numbers, and constants arrays; a parameter is
+//! passed once, and every trained table has a gradient, or there is no program.
 
 use std::sync::Arc;
 
 use super::leaf::Leaf;
+use super::loss_argument::LossArgument;
 use super::program::Program;
-use super::sample_loss::LossArgument;
 use crate::array::{DType, Shape, Type};
 use crate::error::Result;
 use crate::exec::{Plan, Wrt};
@@ -114,8 +115,8 @@ impl SampleProgram {
     }
 }
 
-/// Gives numbers that no value has any more, since it was simplified away, to single numbers: what was
-/// there may have been no array.
+/// Makes the kind of every value that nothing defines any more, since simplification removed it, a single
+/// number: it may have been no array, and a program has arrays alone.
 fn forget_others(function: &mut Function) {
     let mut defined = vec![false; function.kinds.len()];
     for block in &function.blocks {

@@ -220,7 +220,8 @@ impl PyWarp {
 
 /// The item with the highest score of ``of`` that are drawn (Zhang, Chen, Wang and Yu, 2013).
 ///
-/// Scores and the other arguments are those of ``WARP``; ``shape`` is that of ``Uniform``.
+/// Scores are those of ``WARP``, as are ``users``, ``items``, ``item_bias``, ``positives`` and ``given``;
+/// ``shape`` is that of ``Uniform``. Raises as ``WARP`` for these, and ValueError for ``of`` below 1.
 ///
 /// >>> from wyrmling import Parameter
 /// >>> users, items = Parameter([[1.0], [2.0]]), Parameter([[1.0], [2.0], [0.0]])
@@ -282,8 +283,9 @@ impl PyDynamic {
 /// ``m * log(m)`` items that a thread has drawn, of m.
 ///
 /// ``rank_scale`` is a number above 0: the lower, the higher the items that are drawn. None is a quarter of
-/// the number of items. The other arguments are those of ``WARP``, and ``shape`` that of ``Uniform``. An item that the
-/// user knows is drawn again, and after 16 times the next in the order is taken that they do not know. A user whose
+/// the number of items. ``users``, ``items``, ``item_bias``, ``positives`` and ``given`` are those of
+/// ``WARP``, ``shape`` is that of ``Uniform``. Raises as ``WARP`` for these, and ValueError for a
+/// ``rank_scale`` that is not finite and above 0. An item that the user knows is drawn again, and after 16 times the next in the order is taken that they do not know. A user whose
 /// factors are all 0 gets what ``Uniform`` draws.
 ///
 /// >>> from wyrmling import Parameter

@@ -12,7 +12,7 @@
 use std::fmt::Debug;
 use std::ops::Range;
 
-use super::drawer::Spans;
+use super::spans::Spans;
 use crate::array::{Shape, Slice};
 use crate::error::{Error, Result};
 

@@ -4,7 +4,6 @@
 //! their number is that of entries of a [`Ragged`], the input has two words a sample instead, which tell where its
 //! items begin: all of them lie behind these words, one sample after the other.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::custom::CustomSampler;
@@ -12,6 +11,7 @@ use super::input_buffer::InputBuffer;
 use super::ragged::Ragged;
 use super::sampling::Sampler;
 use super::scored::ScoredSampler;
+use super::spans::Spans;
 use crate::array::{element_count, vec_for};
 use crate::error::Result;
 use crate::reserve::grow;
@@ -66,25 +66,6 @@ pub(super) enum DrawRows {
         of: Vec<(usize, Arc<Ragged>)>,
         times: usize,
     },
-}
-
-/// Where the items of each sample are among all that are drawn.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Spans<'a> {
-    /// So many a sample.
-    Rows(usize),
-    /// Those of sample `k` are from `starts[k]` to `starts[k + 1]`.
-    Starts(&'a [usize]),
-}
-
-impl Spans<'_> {
-    #[inline(always)]
-    pub(super) fn of(self, k: usize) -> Range<usize> {
-        match self {
-            Spans::Rows(row) => k * row..(k + 1) * row,
-            Spans::Starts(starts) => starts[k]..starts[k + 1],
-        }
-    }
 }
 
 impl DrawRows {

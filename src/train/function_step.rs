@@ -11,6 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 use super::data::Feeds;
 use super::input_buffer::InputBuffer;
@@ -86,24 +87,35 @@ pub struct FunctionLoss {
 }
 
 /// Sets of lengths for which there are plans, at most.
-const LENGTHS: usize = 512;
+pub(super) const LENGTHS: usize = 512;
 
 /// How often a set of lengths occurs, on average, where plans pay.
 const RECURRENT: usize = 4;
 
-/// Whether samples have few sets of lengths, for how many samples there are.
+/// Whether samples have few sets of lengths, for how many samples there are. Entries of the same number
+/// are taken for those of a sample.
 fn lengths_recur(values: &[SampleValue]) -> bool {
     let entries = values.iter().filter_map(|value| match value {
-        SampleValue::Entry(ragged) => Some(ragged),
+        SampleValue::Entry(ragged) => Some(&**ragged),
         _ => None,
     });
-    let (mut sets, mut samples) = (1_usize, usize::MAX);
-    for ragged in entries {
-        let lengths: FxHashSet<usize> = (0..ragged.len()).map(|i| ragged.range(i).len()).collect();
-        sets = sets.saturating_mul(lengths.len());
-        samples = samples.min(ragged.len());
+    let entries: SmallVec<[&Ragged; 4]> = entries.collect();
+    let Some(samples) = entries.iter().map(|ragged| ragged.len()).min() else {
+        return true;
+    };
+    let mut sets: FxHashSet<SmallVec<[usize; 4]>> = FxHashSet::default();
+    for sample in 0..samples {
+        sets.insert(
+            entries
+                .iter()
+                .map(|ragged| ragged.range(sample).len())
+                .collect(),
+        );
+        if sets.len() > LENGTHS.min(samples / RECURRENT) {
+            return false;
+        }
     }
-    sets <= LENGTHS.min(samples / RECURRENT)
+    true
 }
 
 impl FunctionLoss {

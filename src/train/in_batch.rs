@@ -11,9 +11,9 @@
 
 use rand::Rng;
 
-use super::drawer::Spans;
 use super::positives::KnownItems;
 use super::sampling::{Sampler, TRIES, below};
+use super::spans::Spans;
 
 /// Items, and for whom they are drawn.
 #[derive(Debug, Clone, Copy)]

@@ -68,6 +68,7 @@ pub mod sampling;
 mod scored;
 mod shuffle;
 mod source;
+mod spans;
 mod stream;
 mod worker;
 

@@ -4,13 +4,14 @@
 //! There is an executor for each set of lengths, made when a sample first has them. Gradients stay in its
 //! memory until they are applied, right after the run.
 //!
-//! Limits: a worker keeps up to [`KEPT`] executors; with one more it begins anew.
+//! Limits: batches of one sample; a worker keeps executors for [`LENGTHS`] sets of lengths, and with one
+//! more begins anew.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::data::Feeds;
-use super::function_step::{Departure, FunctionLoss, does_not_fit};
+use super::function_step::{Departure, FunctionLoss, LENGTHS, does_not_fit};
 use super::input_buffer::InputBuffer;
 use super::plan_step::apply_sink;
 use super::samples::Samples;
@@ -23,11 +24,8 @@ use crate::optim::gradient::{Access, StepTarget};
 use crate::optim::{Optimizer, State};
 use crate::rules::check_indices;
 
-/// Executors of a worker, at most.
-const KEPT: usize = 1024;
-
 /// A parameter that the program has a gradient of.
-struct TrainedTable<'a> {
+struct PlannedParameter<'a> {
     target: StepTarget<'a>,
     scratch: AnyScratch,
     /// Rows that there is scratch for.
@@ -45,7 +43,7 @@ pub(super) struct SamplePlanStep<'a> {
     values: Vec<Datum>,
     lengths: Vec<Shape>,
     /// By number of the program's gradients.
-    trained: Vec<TrainedTable<'a>>,
+    trained: Vec<PlannedParameter<'a>>,
     /// Where the function was left: the number among the staged samples, and all feeds.
     left: Option<(usize, Vec<Datum>)>,
 }
@@ -64,7 +62,7 @@ impl<'a> SamplePlanStep<'a> {
     ) -> Result<Self> {
         let tables = program.tables().iter().zip(program.trained());
         let trained = tables.map(|(table, &number)| {
-            Ok(TrainedTable {
+            Ok(PlannedParameter {
                 target: StepTarget {
                     table,
                     state: &states[number],
@@ -108,7 +106,7 @@ impl<'a> SamplePlanStep<'a> {
             self.lengths.push(array.shape().into());
             self.values.push(value);
         }
-        if self.executors.len() >= KEPT {
+        if self.executors.len() >= LENGTHS {
             self.executors.clear();
         }
         let plan = || self.program.plan(&self.lengths);

@@ -21,8 +21,8 @@ use std::sync::Arc;
 use rand::Rng;
 
 use super::adaptive::FactorOrders;
-use super::drawer::Spans;
 use super::sampling::Sampler;
+use super::spans::Spans;
 use crate::array::{Number, filled, with_real};
 use crate::error::{Error, Result};
 use crate::optim::gradient::Access;

@@ -52,7 +52,8 @@ pub enum Source {
     },
     /// Drawn for each element of a sample's entries in ragged columns.
     PerEntry {
-        /// What draws: one of the four above.
+        /// What draws: [`Sampled`](Self::Sampled), [`InBatch`](Self::InBatch), [`Scored`](Self::Scored) or
+        /// [`Custom`](Self::Custom).
         source: Box<Source>,
         /// The inputs that hold the numbers of the entries, and the columns of these. For a sample as
         /// many items are drawn as the product of the lengths of its entries.

@@ -5,6 +5,7 @@ A small part of the grid of ``benches/recommenders.py --planted``.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -152,3 +153,16 @@ def test_the_penalty_suits_the_data() -> None:
     assert BPR(l2=0.5, epochs=1).fit(data).fitted.params["l2"] == 0.5
     with pytest.raises(ValueError, match="l2 is -1, expected a finite number at least 0"):
         BPR(l2=-1).fit(data)
+
+
+@pytest.mark.parametrize("model", PAIRWISE)
+def test_a_model_without_histories_goes_on_with_the_penalty_it_had(
+    model: type[Any], tmp_path: Path
+) -> None:
+    data = make_interactions(n_users=40, n_items=30, per_user=12, seed=1)
+    fitted = model(epochs=2, num_threads=1).fit(data)
+    before = fitted.fitted.params["l2"]
+    fitted.save(tmp_path / "model.safetensors", histories=False)
+    loaded = model.load(tmp_path / "model.safetensors")
+    loaded.partial_fit(data.take(np.arange(1)), epochs=1)
+    assert loaded.fitted.params["l2"] == before

@@ -47,7 +47,7 @@ class BPR(PairwiseModel, NegativeSampling):
     Args:
         l2: weight of the penalty ``l2/2 · |w|²`` of each vector that a sample uses. None takes
             ``(0.08 + 0.6·density)·(1/√per_user + 1/√per_item)``, of the mean numbers of items of
-            a user and of users of an item and the share of all pairs that occur: .028 on MovieLens
+            a user and of users of an item and the share of all pairs that occur: .027 on MovieLens
             100K. The second factor is the largest singular value of noise, the first how much a
             sample adds to it (:mod:`wyrmling.recommend.pairwise`).
     """

@@ -29,7 +29,8 @@ class NegativeSampling(FactorModel):
             user had: ``"uniform"``, all items alike; ``"popularity"``, by the number of their users
             to the power 0.75; ``"in_batch"``, the items of other samples of the batch;
             ``"adaptive"``, items that a factor of the model ranks high for the user
-            (:class:`wyrmling.sampling.Adaptive`).
+            (:class:`wyrmling.sampling.Adaptive`). ``fit`` raises ValueError for ``"in_batch"`` with
+            ``batch_size=1``.
     """
 
     sampling: Literal["uniform", "popularity", "in_batch", "adaptive"] = "uniform"

@@ -74,12 +74,15 @@ class PairwiseModel(FactorModel):
     def _resolved(self, pairs: _core.Csr | None) -> Self:
         if self.l2 is not None:
             return self
-        if pairs is None:
+        model = copy.copy(self)
+        if pairs is not None:
+            model.l2 = self._penalty(Sparsity.of(pairs))
+        elif self._fitted is not None:
+            model.l2 = self._fitted.params.get("l2")
+        if model.l2 is None:
             raise ValueError(
                 "l2 is None, and the model was saved without histories: expected a number"
             )
-        model = copy.copy(self)
-        model.l2 = self._penalty(Sparsity.of(pairs))
         return model
 
     def _learn(self, task: Task) -> Arrays:

@@ -164,7 +164,9 @@ class Recommender(Stateful, ABC):
         # Settings that a callback changes count from the next fit on.
         model = copy.copy(self)
         task = Task.of(model, data, before, epochs, validation)
-        model = model._resolved(task.seen)
+        # Of a model without histories the new pairs alone say nothing of the data.
+        knows = before is None or before.seen is not None
+        model = model._resolved(task.seen if knows else None)
         watch = Watch(model, task, watched)
         arrays = model._learn(replace(task, watch=watch))
         self._fitted = watch.finish(arrays)

@@ -45,7 +45,7 @@ class WARP(PairwiseModel):
 
     Args:
         l2: weight of the penalty ``l2/2 · |w|²`` of each vector that a sample uses. None takes
-            ``0.63 + 0.4·density``, of the share of all pairs that occur: .65 on MovieLens 100K. The
+            ``0.63 + 0.4·density``, of the share of all pairs that occur: .66 on MovieLens 100K. The
             loss counts by the logarithm of the rank, which makes up for sparse data
             (:mod:`wyrmling.recommend.pairwise`).
         n_negatives: how many items are drawn at most until one violates the order.

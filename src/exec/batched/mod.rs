@@ -22,8 +22,8 @@ mod integers;
 use std::sync::Arc;
 
 use super::leaf::Leaf;
+use super::loss_argument::LossArgument;
 use super::program::Program;
-use super::sample_loss::LossArgument;
 use crate::array::DType;
 use crate::error::Result;
 use crate::ir::{

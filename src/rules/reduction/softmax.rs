@@ -2,6 +2,8 @@
 //! overflows (Blanchard, Higham & Higham, "Accurately computing the log-sum-exp
 //! and softmax functions", 2021).
 
+use smallvec::SmallVec;
+
 use crate::array::{Real, Shape, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
 use crate::simd::multiversion;
@@ -14,36 +16,37 @@ use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real}
 /// would take as long as a few instructions.
 const SIDE_BY_SIDE: usize = 32;
 
-/// The elements of a lane whose elements are side by side in memory.
+/// The larger of two numbers; the first if one is NaN.
 #[inline(always)]
-fn contiguous<T>(x: &[T], at: usize, a: Lanes) -> Option<&[T]> {
-    (a.inner == 1).then(|| &x[at..at + a.length])
+fn larger<T: Real>(m: T, v: T) -> T {
+    if v > m { v } else { m }
 }
 
-/// The largest element of a lane; -∞ if it has none but NaN.
+/// The largest element of a lane whose elements are side by side; -∞ if it has none but NaN.
 #[inline(always)]
-fn maximum<T: Real>(x: &[T], at: usize, a: Lanes) -> T {
-    let max = |m: T, v: T| if v > m { v } else { m };
-    let least = T::neg_infinity();
-    let Some(x) = contiguous(x, at, a) else {
-        return (0..a.length).fold(least, |m, j| max(m, x[at + j * a.inner]));
-    };
+fn maximum<T: Real>(x: &[T]) -> T {
     let (blocks, rest) = x.as_chunks::<SIDE_BY_SIDE>();
-    let mut largest = [least; SIDE_BY_SIDE];
+    let mut most = [T::neg_infinity(); SIDE_BY_SIDE];
     for block in blocks {
-        for (m, &v) in largest.iter_mut().zip(block) {
-            *m = max(*m, v);
+        for (m, &v) in most.iter_mut().zip(block) {
+            *m = larger(*m, v);
         }
     }
-    largest.iter().chain(rest).fold(least, |m, &v| max(m, v))
+    most.iter()
+        .chain(rest)
+        .copied()
+        .fold(T::neg_infinity(), larger)
 }
 
-/// The largest element of a lane, or 0 if that is not finite (so that a lane of
-/// -inf gives -inf and not NaN).
+/// What is subtracted before exponentials are taken: the largest element, or 0 if that is not finite (so
+/// that a lane of -inf gives -inf and not NaN).
 #[inline(always)]
-fn largest<T: Real>(x: &[T], at: usize, a: Lanes) -> T {
-    let m = maximum(x, at, a);
-    if m.is_finite() { m } else { T::zero() }
+fn shift_of<T: Real>(largest: T) -> T {
+    if largest.is_finite() {
+        largest
+    } else {
+        T::zero()
+    }
 }
 
 /// The sum of what a function makes of numbers.
@@ -63,84 +66,98 @@ fn sum_of<T: Real>(x: &[T], f: impl Fn(T) -> T) -> T {
     }
 }
 
-#[inline(always)]
-fn sum_exp<T: Real>(x: &[T], at: usize, a: Lanes, shift: T) -> T {
-    let exp = |v: T| (v - shift).v_exp();
-    match contiguous(x, at, a) {
-        Some(x) => sum_of(x, exp),
-        None => (0..a.length).fold(T::zero(), |total, j| total + exp(x[at + j * a.inner])),
+multiversion! {
+    /// The softmax of a lane whose elements are side by side.
+    fn softmax_of<T: Real>(x: &[T], out: &mut [T]) {
+        let shift = shift_of(maximum(x));
+        for (out, &v) in out.iter_mut().zip(x) {
+            *out = (v - shift).v_exp();
+        }
+        let total = sum_of(out, |e| e);
+        out.iter_mut().for_each(|e| *e /= total);
     }
 }
 
 multiversion! {
-    fn softmax<T: Real>(x: &[T], out: &mut [T], a: Lanes) {
-        for at in a.starts() {
-            let shift = largest(x, at, a);
-            if let Some(x) = contiguous(x, at, a) {
-                let out = &mut out[at..at + a.length];
-                for (out, &v) in out.iter_mut().zip(x) {
-                    *out = (v - shift).v_exp();
-                }
-                let total = sum_of(out, |e| e);
-                out.iter_mut().for_each(|e| *e /= total);
-                continue;
-            }
-            let mut total = T::zero();
-            for j in 0..a.length {
-                let e = (x[at + j * a.inner] - shift).v_exp();
-                out[at + j * a.inner] = e;
-                total += e;
-            }
-            for j in 0..a.length {
-                out[at + j * a.inner] /= total;
-            }
+    /// The shift of a lane whose elements are side by side, and the logarithm of the sum of its
+    /// exponentials.
+    fn log_of_sum<T: Real>(x: &[T]) -> (T, T) {
+        let shift = shift_of(maximum(x));
+        (shift, sum_of(x, |v| (v - shift).v_exp()).v_ln())
+    }
+}
+
+/// Calls `f` with the elements of each lane, one after the other, and the same of `out`.
+fn each_lane<T: Real>(x: &[T], out: &mut [T], a: Lanes, f: impl Fn(&[T], &mut [T])) {
+    if a.length == 0 {
+        return;
+    }
+    if a.inner == 1 {
+        let lanes = x.chunks_exact(a.length).zip(out.chunks_exact_mut(a.length));
+        return lanes.for_each(|(x, out)| f(x, out));
+    }
+    // Elements that are apart are copied: to compute them in vectors takes less than to gather them.
+    let mut lane: SmallVec<[T; 64]> = SmallVec::from_elem(T::zero(), a.length);
+    let mut result = lane.clone();
+    for at in a.starts() {
+        for (j, v) in lane.iter_mut().enumerate() {
+            *v = x[at + j * a.inner];
+        }
+        f(&lane, &mut result);
+        for (j, &v) in result.iter().enumerate() {
+            out[at + j * a.inner] = v;
         }
     }
 }
 
-multiversion! {
-    fn log_softmax<T: Real>(x: &[T], out: &mut [T], a: Lanes) {
-        for at in a.starts() {
-            let shift = largest(x, at, a);
-            let log = sum_exp(x, at, a, shift).v_ln();
-            for j in 0..a.length {
-                // Subtract the two in turn: their sum would round away the log.
-                out[at + j * a.inner] = x[at + j * a.inner] - shift - log;
-            }
-        }
-    }
+fn softmax<T: Real>(x: &[T], out: &mut [T], a: Lanes) {
+    each_lane(x, out, a, softmax_of);
 }
 
-multiversion! {
-    fn logsumexp<T: Real>(x: &[T], out: &mut [T], a: Lanes) {
-        for (o, at) in out.iter_mut().zip(a.starts()) {
-            let shift = largest(x, at, a);
-            // An infinite element decides the result on its own.
-            *o = sum_exp(x, at, a, shift).v_ln() + shift;
+fn log_softmax<T: Real>(x: &[T], out: &mut [T], a: Lanes) {
+    each_lane(x, out, a, |x, out| {
+        let (shift, log) = log_of_sum(x);
+        for (out, &v) in out.iter_mut().zip(x) {
+            // Subtract the two in turn: their sum would round away the log.
+            *out = v - shift - log;
         }
+    });
+}
+
+fn logsumexp<T: Real>(x: &[T], out: &mut [T], a: Lanes) {
+    let mut lane: SmallVec<[T; 64]> = SmallVec::new();
+    for (o, at) in out.iter_mut().zip(a.starts()) {
+        let x = if a.inner == 1 {
+            &x[at..at + a.length]
+        } else {
+            lane.clear();
+            lane.extend((0..a.length).map(|j| x[at + j * a.inner]));
+            &lane
+        };
+        let (shift, log) = log_of_sum(x);
+        // An infinite element decides the result on its own.
+        *o = log + shift;
     }
 }
 
 /// The softmax, but where the largest elements are infinite they have equal shares.
 fn shares<T: Real>(x: &[T], out: &mut [T], a: Lanes) {
-    softmax(x, out, a);
-    for at in a.starts() {
-        let m = maximum(x, at, a);
+    each_lane(x, out, a, |x, out| {
+        let m = maximum(x);
         if m.is_finite() {
-            continue;
+            return softmax_of(x, out);
         }
-        let places = (0..a.length).map(|j| at + j * a.inner);
         let mut total = T::zero();
-        for k in places.clone() {
-            out[k] = match x[k] {
+        for (out, &v) in out.iter_mut().zip(x) {
+            *out = match v {
                 nan if nan.is_nan() => nan,
                 v if v == m => T::one(),
                 _ => T::zero(),
             };
-            total += out[k];
+            total += *out;
         }
-        places.for_each(|k| out[k] /= total);
-    }
+        out.iter_mut().for_each(|e| *e /= total);
+    });
 }
 
 fn has_lanes(name: &str, x: &Type, axis: usize) -> Result<()> {
