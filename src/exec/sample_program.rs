@@ -1,7 +1,7 @@
 //! The loss of one sample as a program, where it is one block of operators on arrays.
 //!
 //! A loss whose samples differ in the lengths of their arrays has no form for a batch. Where it neither
-//! loops nor branches, there is a [`Plan`](super::Plan) of it for each set of lengths all the same, with
+//! loops nor branches, there is a [`Plan`] of it for each set of lengths all the same, with
 //! elementwise operators fused, one arena, and gradients that stay rows. A plan takes some tenths of a
 //! millisecond to make, so it pays only where lengths occur again.
 //!
