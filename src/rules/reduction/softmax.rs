@@ -14,7 +14,7 @@ use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real}
 
 /// Numbers that are compared or added side by side. One that waits for the result of the one before
 /// would take as long as a few instructions.
-const SIDE_BY_SIDE: usize = 32;
+const SIDE_BY_SIDE: usize = 16;
 
 /// The larger of two numbers; the first if one is NaN.
 #[inline(always)]

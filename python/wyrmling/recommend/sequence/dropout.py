@@ -20,7 +20,8 @@ PARTS = 1000
 
 def factors_of(rate: float) -> npt.NDArray[np.float32]:
     """What a number is multiplied by, for each integer less than ``PARTS`` that may be drawn for
-    it: 0 for a share of ``rate`` of them.
+    it: 0 for a share of ``rate`` of them. As :func:`wyrmling.nn.dropout`, computed once before
+    training.
     """
     some = round(rate * PARTS)
     kept = np.arange(PARTS) >= some
