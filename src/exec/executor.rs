@@ -309,7 +309,7 @@ impl Executor {
                 .iter()
                 .filter(|part| part.bags.is_none() && part.index.is_fixed());
             for part in computed {
-                // SAFETY: a constant, or a result that lives in the arena until the next run in this arena; nobody
+                // SAFETY: a constant, or a result that lives until the next run in this arena; nobody
                 // writes to it now.
                 let indices = unsafe { part.index.numbers::<u32>(&self.leaves) };
                 check_indices(|| "the gradient of a lookup".into(), indices, ty.shape[0])?;

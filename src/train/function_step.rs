@@ -17,7 +17,8 @@ use super::data::Feeds;
 use super::input_buffer::InputBuffer;
 use super::ragged::Ragged;
 use super::samples::Samples;
-use super::worker::{AnyScratch, BatchStep};
+use super::trained::{AnyScratch, TrainedTable};
+use super::worker::BatchStep;
 use crate::array::{Array, Dense, Number, Shape, Slice, Typed, element_count, with_real};
 use crate::error::{Error, Result};
 use crate::exec::{
@@ -174,11 +175,8 @@ impl FunctionLoss {
 }
 
 /// A parameter that is trained.
-struct TrainedTable<'a> {
-    target: StepTarget<'a>,
-    scratch: AnyScratch,
-    /// Rows that there is scratch for.
-    room: usize,
+struct SummedParameter<'a> {
+    table: TrainedTable<'a>,
     /// The sum of gradients that are arrays, if they are.
     dense: Option<Array>,
 }
@@ -192,7 +190,7 @@ pub(super) struct FunctionStep<'a> {
     /// The shape of each feed's value.
     shapes: Vec<Shape>,
     records: Vec<RowRecords>,
-    trained: Vec<TrainedTable<'a>>,
+    trained: Vec<SummedParameter<'a>>,
     /// Samples in the batch at hand.
     samples: usize,
     /// Where the function was left: the number among the staged samples, and the exit if there is one.
@@ -316,15 +314,8 @@ impl<'a> FunctionStep<'a> {
         let tables = loss.tables();
         let parts = tables.iter().zip(states).zip(loss.loss.gradients());
         let trained = parts.map(|((table, state), gradient)| {
-            Ok(TrainedTable {
-                target: StepTarget {
-                    table,
-                    state,
-                    rule: optimizer.rule(),
-                    settings: optimizer.settings_of(table),
-                },
-                scratch: AnyScratch::new(table, 0)?,
-                room: 0,
+            Ok(SummedParameter {
+                table: TrainedTable::new(table, state, optimizer, 0)?,
                 dense: match gradient {
                     TableGradient::Rows => None,
                     TableGradient::Dense(_) => Some(Array::full(table.ty(), 0.0)),
@@ -350,7 +341,7 @@ impl<'a> FunctionStep<'a> {
 impl BatchStep for FunctionStep<'_> {
     fn set_lr(&mut self, lr: f64) {
         for trained in &mut self.trained {
-            trained.target.settings.lr = lr;
+            trained.table.target.settings.lr = lr;
         }
     }
 
@@ -403,10 +394,7 @@ impl BatchStep for FunctionStep<'_> {
             let rows = match records {
                 RowRecords::F32(indices, _) | RowRecords::F64(indices, _) => indices.len(),
             };
-            if rows > trained.room {
-                trained.room = rows.next_power_of_two();
-                trained.scratch = AnyScratch::new(trained.target.table, trained.room)?;
-            }
+            trained.table.make_room(rows)?;
         }
         Ok(total)
     }
@@ -414,12 +402,12 @@ impl BatchStep for FunctionStep<'_> {
     unsafe fn apply(&mut self, access: Access) {
         for (trained, records) in self.trained.iter_mut().zip(&self.records) {
             let TrainedTable {
-                target,
-                scratch,
-                dense,
-                ..
-            } = trained;
-            let dense = dense.as_ref().map(|gradient| (gradient, self.samples));
+                target, scratch, ..
+            } = &mut trained.table;
+            let dense = trained
+                .dense
+                .as_ref()
+                .map(|gradient| (gradient, self.samples));
             match (scratch, records) {
                 // SAFETY: the caller holds the locks; the records are of this table.
                 (AnyScratch::F32(scratch), RowRecords::F32(indices, rows)) => unsafe {

@@ -70,6 +70,7 @@ mod shuffle;
 mod source;
 mod spans;
 mod stream;
+mod trained;
 mod worker;
 
 pub use custom::{CustomSampler, SampleBlock};

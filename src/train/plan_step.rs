@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use super::data::Feeds;
 use super::input_buffer::InputBuffer;
-use super::worker::{AnyScratch, BatchStep};
+use super::trained::{AnyScratch, TrainedTable};
+use super::worker::BatchStep;
 use crate::array::{Number, Real, with_real};
 use crate::error::Result;
 use crate::exec::{Executor, Leaf, Place, Plan, Program, RowTerms, Sink};
@@ -42,10 +43,8 @@ impl BatchExecutors {
 struct TrainedParameter<'a> {
     /// The index of the gradient in the program.
     number: usize,
-    target: StepTarget<'a>,
-    scratch: AnyScratch,
-    /// Rows that there is scratch for. Those of bags may be more; then there is new scratch.
-    room: usize,
+    /// The rows of bags may be more than there is scratch for; then there is new scratch.
+    table: TrainedTable<'a>,
 }
 
 /// An input as it is staged.
@@ -97,19 +96,8 @@ impl<'a> PlanStep<'a> {
                 Sink::Rows(parts) => part_rows(parts),
                 Sink::Dense(_) => 0,
             };
-            let target = StepTarget {
-                table,
-                state: &states[k],
-                rule: optimizer.rule(),
-                settings: optimizer.settings_of(table),
-            };
-            let scratch = AnyScratch::new(table, rows);
-            Some(scratch.map(|scratch| TrainedParameter {
-                number: k,
-                target,
-                scratch,
-                room: rows,
-            }))
+            let table = TrainedTable::new(table, &states[k], optimizer, rows);
+            Some(table.map(|table| TrainedParameter { number: k, table }))
         });
         let large = |t: &Table| t.ty().size() * t.ty().dtype.size() > moves::CACHED;
         let lookups = plans.full.lookups().into_iter();
@@ -138,7 +126,7 @@ impl<'a> PlanStep<'a> {
 impl BatchStep for PlanStep<'_> {
     fn set_lr(&mut self, lr: f64) {
         for trained in &mut self.trained {
-            trained.target.settings.lr = lr;
+            trained.table.target.settings.lr = lr;
         }
     }
 
@@ -174,38 +162,65 @@ impl BatchStep for PlanStep<'_> {
         unsafe { executor.run() }?;
         for trained in &mut self.trained {
             let rows = executor.row_count(trained.number);
-            if rows > trained.room {
-                trained.room = rows.next_power_of_two();
-                trained.scratch = AnyScratch::new(trained.target.table, trained.room)?;
-            }
+            trained.table.make_room(rows)?;
         }
-        let plan = executor.plan();
-        Ok(with_real!(plan.result.ty.dtype, T => {
-            let value: &[T] = executor.numbers(&plan.result);
-            value.iter().map(|x| x.to()).sum()
-        }))
+        Ok(loss(executor))
     }
 
     unsafe fn apply(&mut self, access: Access) {
         let samples = self.executors.samples;
         let executor = &*self.executors.current();
-        let plan = executor.plan();
         for trained in &mut self.trained {
-            let Some(sink) = &plan.sinks[trained.number] else {
-                continue;
+            // SAFETY: the executor has run, and the gradient of this number is of this table. The caller
+            // holds the locks.
+            unsafe {
+                apply_gradient(
+                    executor,
+                    trained.number,
+                    samples,
+                    access,
+                    &mut trained.table,
+                )
             };
-            let target = &trained.target;
-            match &mut trained.scratch {
-                // SAFETY: the caller holds the locks; the sink is of this table.
-                AnyScratch::F32(s) => unsafe {
-                    apply_sink(executor, (trained.number, sink), samples, access, target, s);
-                },
-                // SAFETY: as above.
-                AnyScratch::F64(s) => unsafe {
-                    apply_sink(executor, (trained.number, sink), samples, access, target, s);
-                },
-            }
         }
+    }
+}
+
+/// The sum of what an executor's last run has computed.
+pub(super) fn loss(executor: &Executor) -> f64 {
+    let result = &executor.plan().result;
+    with_real!(result.ty.dtype, T => {
+        let value: &[T] = executor.numbers(result);
+        value.iter().map(|x| x.to()).sum()
+    })
+}
+
+/// Applies the gradient of this number, of so many samples, if there is one.
+///
+/// # Safety
+/// The gradient is of the trained table, and the executor has run. The locks are held as `access` says.
+pub(super) unsafe fn apply_gradient(
+    executor: &Executor,
+    number: usize,
+    samples: usize,
+    access: Access,
+    trained: &mut TrainedTable<'_>,
+) {
+    let Some(sink) = &executor.plan().sinks[number] else {
+        return;
+    };
+    let TrainedTable {
+        target, scratch, ..
+    } = trained;
+    match scratch {
+        // SAFETY: the sink is of this table, and the executor has run. The caller holds the locks.
+        AnyScratch::F32(s) => unsafe {
+            apply_sink(executor, (number, sink), samples, access, target, s);
+        },
+        // SAFETY: as above.
+        AnyScratch::F64(s) => unsafe {
+            apply_sink(executor, (number, sink), samples, access, target, s);
+        },
     }
 }
 
@@ -214,7 +229,7 @@ impl BatchStep for PlanStep<'_> {
 /// # Safety
 /// The sink is the one of the target's table, and the executor has run. The locks are held as `access`
 /// says.
-pub(super) unsafe fn apply_sink<T: Number>(
+unsafe fn apply_sink<T: Number>(
     executor: &Executor,
     (number, sink): (usize, &Sink),
     samples: usize,

@@ -13,24 +13,17 @@ use std::sync::Arc;
 use super::data::Feeds;
 use super::function_step::{Departure, FunctionLoss, LENGTHS, does_not_fit};
 use super::input_buffer::InputBuffer;
-use super::plan_step::apply_sink;
+use super::plan_step;
 use super::samples::Samples;
-use super::worker::{AnyScratch, BatchStep};
-use crate::array::{Real, Shape, Slice, with_real};
+use super::trained::TrainedTable;
+use super::worker::BatchStep;
+use crate::array::{Shape, Slice};
 use crate::error::{Error, Result};
 use crate::exec::{ExecutorSet, SampleProgram};
 use crate::ir::Datum;
-use crate::optim::gradient::{Access, StepTarget};
+use crate::optim::gradient::Access;
 use crate::optim::{Optimizer, State};
 use crate::rules::check_indices;
-
-/// A parameter that the program has a gradient of.
-struct PlannedParameter<'a> {
-    target: StepTarget<'a>,
-    scratch: AnyScratch,
-    /// Rows that there is scratch for.
-    room: usize,
-}
 
 /// Samples by plans. See the [module documentation](self).
 pub(super) struct SamplePlanStep<'a> {
@@ -43,7 +36,7 @@ pub(super) struct SamplePlanStep<'a> {
     values: Vec<Datum>,
     lengths: Vec<Shape>,
     /// By number of the program's gradients.
-    trained: Vec<PlannedParameter<'a>>,
+    trained: Vec<TrainedTable<'a>>,
     /// Where the function was left: the number among the staged samples, and all feeds.
     left: Option<(usize, Vec<Datum>)>,
 }
@@ -61,18 +54,8 @@ impl<'a> SamplePlanStep<'a> {
         states: &'a [Arc<State>],
     ) -> Result<Self> {
         let tables = program.tables().iter().zip(program.trained());
-        let trained = tables.map(|(table, &number)| {
-            Ok(PlannedParameter {
-                target: StepTarget {
-                    table,
-                    state: &states[number],
-                    rule: optimizer.rule(),
-                    settings: optimizer.settings_of(table),
-                },
-                scratch: AnyScratch::new(table, 0)?,
-                room: 0,
-            })
-        });
+        let trained =
+            tables.map(|(table, &number)| TrainedTable::new(table, &states[number], optimizer, 0));
         Ok(SamplePlanStep {
             loss,
             program,
@@ -127,16 +110,9 @@ impl<'a> SamplePlanStep<'a> {
         // locks the caller holds.
         unsafe { executor.run() }?;
         for (number, trained) in self.trained.iter_mut().enumerate() {
-            let rows = executor.row_count(number);
-            if rows > trained.room {
-                trained.room = rows.next_power_of_two();
-                trained.scratch = AnyScratch::new(trained.target.table, trained.room)?;
-            }
+            trained.make_room(executor.row_count(number))?;
         }
-        Ok(with_real!(plan.result.ty.dtype, T => {
-            let value: &[T] = executor.numbers(&plan.result);
-            value.iter().map(|x| x.to()).sum()
-        }))
+        Ok(plan_step::loss(executor))
     }
 }
 
@@ -165,19 +141,10 @@ impl BatchStep for SamplePlanStep<'_> {
         let Some(executor) = self.executors.current() else {
             return;
         };
-        let plan = executor.plan();
         for (number, trained) in self.trained.iter_mut().enumerate() {
-            let Some(sink) = &plan.sinks[number] else {
-                continue;
-            };
-            let (target, sink) = (&trained.target, (number, sink));
-            match &mut trained.scratch {
-                // SAFETY: the executor has run just before, and the sink is that of the target's
-                // table. The caller holds the locks.
-                AnyScratch::F32(s) => unsafe { apply_sink(executor, sink, 1, access, target, s) },
-                // SAFETY: as above.
-                AnyScratch::F64(s) => unsafe { apply_sink(executor, sink, 1, access, target, s) },
-            }
+            // SAFETY: the executor has run just before, and the gradient of this number is of this table.
+            // The caller holds the locks.
+            unsafe { plan_step::apply_gradient(executor, number, 1, access, trained) };
         }
     }
 

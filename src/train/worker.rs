@@ -16,10 +16,8 @@ use super::data::Feeds;
 use super::input_buffer::InputBuffer;
 use super::samples::Samples;
 use super::stream::stream;
-use crate::array::DType;
 use crate::error::{Error, Result};
-use crate::optim::gradient::{Access, Scratch};
-use crate::table::Table;
+use crate::optim::gradient::Access;
 
 /// How many samples ahead rows are prefetched.
 const AHEAD: usize = 64;
@@ -99,25 +97,6 @@ impl RunContext<'_> {
             Err(Error::Interrupted) => Ok(false),
             other => other.map(|()| true),
         }
-    }
-}
-
-/// Scratch of either element type.
-pub(super) enum AnyScratch {
-    F32(Scratch<f32>),
-    F64(Scratch<f64>),
-}
-
-impl AnyScratch {
-    /// Scratch for gradients of up to `rows` rows of a table.
-    ///
-    /// # Errors
-    /// [`Error::Memory`] if there is not the memory.
-    pub(super) fn new(table: &Table, rows: usize) -> Result<Self> {
-        Ok(match table.ty().dtype {
-            DType::F32 => AnyScratch::F32(Scratch::new(table.width(), rows)?),
-            _ => AnyScratch::F64(Scratch::new(table.width(), rows)?),
-        })
     }
 }
 

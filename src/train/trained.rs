@@ -1,0 +1,73 @@
+//! A table that is trained, as a worker's step holds it: how its gradient is applied, and the memory that
+//! this needs.
+
+use std::sync::Arc;
+
+use crate::array::DType;
+use crate::error::Result;
+use crate::optim::gradient::{Scratch, StepTarget};
+use crate::optim::{Optimizer, State};
+use crate::table::Table;
+
+/// Scratch of either element type.
+pub(super) enum AnyScratch {
+    F32(Scratch<f32>),
+    F64(Scratch<f64>),
+}
+
+impl AnyScratch {
+    /// Scratch for gradients of up to `rows` rows of a table.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    fn new(table: &Table, rows: usize) -> Result<Self> {
+        Ok(match table.ty().dtype {
+            DType::F32 => AnyScratch::F32(Scratch::new(table.width(), rows)?),
+            _ => AnyScratch::F64(Scratch::new(table.width(), rows)?),
+        })
+    }
+}
+
+/// A table that is trained. See the [module documentation](self).
+pub(super) struct TrainedTable<'a> {
+    pub(super) target: StepTarget<'a>,
+    pub(super) scratch: AnyScratch,
+    /// Rows that there is scratch for.
+    room: usize,
+}
+
+impl<'a> TrainedTable<'a> {
+    /// A table with its optimizer's state, and scratch for gradients of so many rows.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    pub(super) fn new(
+        table: &'a Table,
+        state: &'a Arc<State>,
+        optimizer: &Optimizer,
+        rows: usize,
+    ) -> Result<Self> {
+        Ok(TrainedTable {
+            target: StepTarget {
+                table,
+                state,
+                rule: optimizer.rule(),
+                settings: optimizer.settings_of(table),
+            },
+            scratch: AnyScratch::new(table, rows)?,
+            room: rows,
+        })
+    }
+
+    /// Sees to it that there is scratch for so many rows.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(super) fn make_room(&mut self, rows: usize) -> Result<()> {
+        if rows > self.room {
+            self.room = rows.next_power_of_two();
+            self.scratch = AnyScratch::new(self.target.table, self.room)?;
+        }
+        Ok(())
+    }
+}
