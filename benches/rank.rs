@@ -81,7 +81,7 @@ impl Case {
         let hits = ranks.iter().filter(|&&rank| rank <= K).count() as f64;
         let gained: f64 = ranks.iter().filter(|&&r| r <= K).map(|&r| gain(r)).sum();
         Metrics {
-            reciprocal_rank: ranks.iter().map(|&rank| 1.0 / rank as f64).sum::<f64>() / h,
+            reciprocal_rank: ranks.first().map_or(0.0, |&best| 1.0 / best as f64),
             ndcg: gained / (1..=K.min(ranks.len())).map(gain).sum::<f64>(),
             recall: hits / h,
             precision: hits / K as f64,

@@ -168,7 +168,7 @@ READERS = {
         one = np.arange(100, dtype=np.uint32)
         train, test = _core.Csr(one, one, 100, 5000), _core.Csr(one, one + 100, 100, 5000)
         flips = [flip, other, third]
-        call = lambda: _core.evaluate_ranking(users, items, bias, train, test, 10)
+        call = lambda: _core.evaluate_ranking(users, items, bias, train, test, 10, True)
     """,
     "file of arrays": """
         from wyrmling import tensor_files

@@ -133,7 +133,7 @@ LIMITED = """
         "known items": lambda: wy.sampling.Uniform(10**9, positives=(known, known), given=i),
         "selected rows": lambda: pairs.select(user),
         "pairs": lambda: _core.Csr(user, user, 1, 1),
-        "measures": lambda: _core.evaluate_ranking(wide, thin, None, none, tested, 1),
+        "measures": lambda: _core.evaluate_ranking(wide, thin, None, none, tested, 1, True),
         "distinct rows": lambda: step.step([one]),
         "a program": lambda: program.run({s: column}),
         "training": lambda: wy.fit(trained, {i: rows}, optimizer=wy.SGD(lr=0.1)),
@@ -254,7 +254,7 @@ WORKS = {
         numbers = np.arange(20, dtype=np.uint32)
         test = _core.Csr(numbers, numbers, 20, 4_000_000)
         none = _core.Csr(numbers[:0], numbers[:0], 20, 4_000_000)
-        call = lambda: _core.evaluate_ranking(users, items, None, none, test, 5)
+        call = lambda: _core.evaluate_ranking(users, items, None, none, test, 5, True)
     """,
     "selection": """
         pairs = _core.Csr(np.zeros(10**5, np.uint32), np.arange(10**5, dtype=np.uint32), 1, 10**5)

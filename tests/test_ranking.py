@@ -13,7 +13,6 @@ from wyrmling import _core
 
 Scores = npt.NDArray[np.float32]
 Pairs = set[tuple[int, int]]
-METRICS = "mrr", "ndcg", "recall", "precision", "hit_rate", "auc"
 N_USERS, N_ITEMS = 6, 25
 
 
@@ -23,35 +22,33 @@ def grouped(pairs: Pairs) -> _core.Csr:
     return _core.Csr(users, items, N_USERS, N_ITEMS)
 
 
-def naive(scores: Scores, train: Pairs, test: Pairs, k: int) -> dict[str, list[float]]:
-    """The metrics, user by user and item by item."""
-    rows: list[list[float]] = []
+def naive(scores: Scores, train: Pairs, test: Pairs, k: int) -> list[dict[str, object]]:
+    """What is found of each user, item by item."""
+    rows: list[dict[str, object]] = []
     for u in range(N_USERS):
         competing = [i for i in range(N_ITEMS) if (u, i) not in train]
         held_out = [i for i in competing if (u, i) in test]
         others = [i for i in competing if (u, i) not in test]
-        if not held_out:
-            continue
-        ranks = np.array([sum(scores[u, j] >= scores[u, i] for j in competing) for i in held_out])
-        first = ranks <= k
-        ideal = np.arange(1, min(k, len(held_out)) + 1)
+        width = min(k, N_ITEMS)
+        best = sorted(competing, key=lambda i: (-scores[u, i], i))[:k] if held_out else []
+        missing = width - len(best)
         order = [
             1.0 if scores[u, i] > scores[u, j] else 0.5 if scores[u, i] == scores[u, j] else 0.0
             for i in held_out
             for j in others
         ]
+        highest = max((scores[u, i] for i in held_out), default=np.inf)
         rows.append(
-            [
-                float(np.mean(1 / ranks)),
-                float(np.sum(first / np.log2(1 + ranks)) / np.sum(1 / np.log2(1 + ideal))),
-                first.sum() / len(held_out),
-                first.sum() / k,
-                float(first.any()),
-                float(np.mean(order)) if order else 0.5,
-            ]
+            {
+                "held_out": len(held_out),
+                "first": sum(scores[u, j] >= highest for j in competing),
+                "auc": float(np.mean(order)) if order else 0.5 if held_out else np.nan,
+                "items": best + [_core.NO_ITEM] * missing,
+                "scores": [scores[u, i] for i in best] + [-np.inf] * missing,
+                "hits": [i in held_out for i in best] + [False] * missing,
+            }
         )
-    columns = zip(*rows, strict=True) if rows else [()] * len(METRICS)
-    return {name: list(column) for name, column in zip(METRICS, columns, strict=True)}
+    return rows
 
 
 PAIRS = st.sets(st.tuples(st.integers(0, N_USERS - 1), st.integers(0, N_ITEMS - 1)), max_size=60)
@@ -67,15 +64,19 @@ def test_metrics_are_what_they_are_defined_to_be(
     items = rng.integers(-2, 3, (N_ITEMS, factors)).astype(np.float32)
     bias = rng.integers(-2, 3, N_ITEMS).astype(np.float32) if biased else None
     scores = users @ items.T + (0 if bias is None else bias)
-    expected = naive(scores, train, test, k)
-    if not expected["mrr"]:
-        with pytest.raises(ValueError, match="test holds no pair that is not in train"):
-            _core.evaluate_ranking(users, items, bias, grouped(train), grouped(test), k)
-        return
-    found = _core.evaluate_ranking(users, items, bias, grouped(train), grouped(test), k)
-    assert found["user"].tolist() == sorted({user for user, _ in test - train})
-    for name in METRICS:
-        np.testing.assert_allclose(found[name], expected[name], atol=1e-12, err_msg=name)
+    arguments = users, items, bias, grouped(train), grouped(test), k
+    found = _core.evaluate_ranking(*arguments, True)
+    for u, expected in enumerate(naive(scores, train, test, k)):
+        for name, value in expected.items():
+            np.testing.assert_allclose(found[name][u], value, atol=1e-12, err_msg=name)
+    lists = _core.evaluate_ranking(*arguments, False)
+    assert set(lists) == set(found) - {"first", "auc"}
+    for name, column in lists.items():
+        np.testing.assert_array_equal(column, found[name])
+    if not train:
+        alike = _core.evaluate_ranking(users, items, bias, None, grouped(test), k, True)
+        for name, column in alike.items():
+            np.testing.assert_array_equal(column, found[name])
 
 
 def test_the_best_items_are_those_of_a_stable_sort() -> None:
@@ -97,18 +98,18 @@ def test_what_does_not_fit_is_refused() -> None:
     users, items = np.zeros((N_USERS, 2), np.float32), np.zeros((N_ITEMS, 2), np.float32)
     train, test, evaluate = grouped(set()), grouped({(0, 0)}), _core.evaluate_ranking
     with pytest.raises(ValueError, match="k is 0"):
-        evaluate(users, items, None, train, test, 0)
+        evaluate(users, items, None, train, test, 0, True)
     with pytest.raises(ValueError, match="columns"):
-        evaluate(users[:, :1], items, None, train, test, 10)
+        evaluate(users[:, :1], items, None, train, test, 10, True)
     with pytest.raises(ValueError, match="train is about 6 users and 25 items"):
-        evaluate(users[:3], items, None, train, test, 10)
+        evaluate(users[:3], items, None, train, test, 10, True)
     with pytest.raises(ValueError, match="found 3 for 25 items"):
-        evaluate(users, items, np.zeros(3, np.float32), train, test, 10)
+        evaluate(users, items, np.zeros(3, np.float32), train, test, 10, True)
     with pytest.raises(TypeError):
-        evaluate(users.astype(np.float64), items, None, train, test, 10)  # type: ignore[arg-type]
+        evaluate(users.astype(np.float64), items, None, train, test, 10, True)  # type: ignore[arg-type]
     users[1] = np.nan
     with pytest.raises(FloatingPointError, match="user 1 "):
-        evaluate(users, items, None, train, grouped({(1, 0)}), 10)
+        evaluate(users, items, None, train, grouped({(1, 0)}), 10, True)
     with pytest.raises((ValueError, OverflowError)):
         _core.top_k(users, items, None, None, -1)
 
@@ -117,10 +118,10 @@ def test_what_is_of_another_type_is_named() -> None:
     users, items = np.ones((N_USERS, 2), np.float32), np.ones((N_ITEMS, 2), np.float32)
     some, other = grouped({(0, 1)}), grouped({(0, 2)})
     for refused, arguments in {
-        "users: expected an array.* got NoneType": (None, items, None, some, other, 10),
-        "items: expected an array.* got list": (users, [], None, some, other, 10),
-        r"(?s)'None' is not an instance of 'Csr'.*train": (users, items, None, None, other, 10),
-        "list": (users, items, None, some, [], 10),
+        "users: expected an array.* got NoneType": (None, items, None, some, other, 10, True),
+        "items: expected an array.* got list": (users, [], None, some, other, 10, True),
+        r"(?s)'None' is not an instance of 'Csr'.*test": (users, items, None, some, None, 10, True),
+        "list": (users, items, None, some, [], 10, True),
     }.items():
         with pytest.raises(TypeError, match=refused):
             _core.evaluate_ranking(*arguments)  # type: ignore[arg-type]

@@ -1532,9 +1532,10 @@ def evaluate_ranking(
     users: npt.NDArray[np.float32],
     items: npt.NDArray[np.float32],
     bias: npt.NDArray[np.float32] | None,
-    train: Csr,
+    train: Csr | None,
     test: Csr,
     k: int,
+    ranked: bool,
 ) -> dict[str, npt.NDArray[Any]]: ...
 
 @final

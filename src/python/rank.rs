@@ -12,7 +12,7 @@ use super::argument::{borrowed, count};
 use super::long_call::long_call;
 use crate::array::vec_for;
 use crate::error::Error;
-use crate::rank::{self, Factors, Metrics};
+use crate::rank::{self, Factors, HeldOut, Standing};
 
 /// From so many users on a selection may take long.
 const LONG_SELECTION: usize = 1 << 10;
@@ -246,58 +246,63 @@ fn top_k<'py>(
     ))
 }
 
-/// How well scores rank held-out items, for each user with any.
+/// The best items of each user, and where held-out ones stand: what ranking metrics are made of.
 ///
-/// ``wyrmling.evaluation.metrics`` defines the metrics.
+/// ``wyrmling.evaluation.metrics`` defines these. Users who have nothing held out but pairs of ``train``
+/// are not looked at.
 ///
 /// Args:
 ///     users: factors of users, float32, shape (n, d).
 ///     items: factors of items, float32, shape (m, d).
 ///     bias: float32, shape (m,), or None for none.
-///     train: pairs left out of every ranking, of n users and m items.
-///     test: pairs held out, of n users and m items.
-///     k: how many recommendations are looked at, at least 1.
+///     train: pairs left out of every ranking, of n users and m items, or None for none.
+///     test: pairs held out, of n users and m items; those of ``train`` do not count.
+///     k: how many of the best items, at least 1.
+///     ranked: whether to find ``first`` and ``auc``, which takes longer.
 ///
 /// Returns:
-///     Columns with one entry for each user who has a held-out item: ``user`` (uint32,
-///     rising) and the metrics ``mrr``, ``ndcg``, ``recall``, ``precision``, ``hit_rate``
-///     and ``auc`` (float64).
+///     Columns with an entry for each user: ``items`` and ``scores`` as :func:`top_k` has them, ``hits``
+///     (bool), which of these were held out; ``held_out`` (uint32), how many were; and, if asked for,
+///     ``first`` (uint32), how many competitors score at least as high as the best held-out item, itself
+///     included, and ``auc`` (float64): 0 and NaN of a user who is not looked at.
 ///
 /// Raises:
 ///     TypeError: another element type.
-///     ValueError: shapes that do not fit together, k of 0, or nothing held out.
+///     ValueError: shapes that do not fit together, or k of 0.
 ///     FloatingPointError: a score that is not a number.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "as many as a ranking has")]
 fn evaluate_ranking<'py>(
     py: Python<'py>,
     users: &Bound<'py, PyAny>,
     items: &Bound<'py, PyAny>,
     bias: Option<&Bound<'py, PyAny>>,
-    train: &Bound<'py, PyCsr>,
+    train: Option<&Bound<'py, PyCsr>>,
     test: &Bound<'py, PyCsr>,
     k: &Bound<'py, PyAny>,
+    ranked: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let arrays = Arrays::new(users, items, bias)?;
     let factors = arrays.factors()?;
-    let (train, test) = (&train.get().0, &test.get().0);
+    let train = train.map(|train| &train.get().0);
+    let pairs = &test.get().0;
     let k = count("k", k)?;
-    let measured = long_call(py, |caller| {
-        rank::evaluate(&factors, train, test, k, caller.stop())
+    let found = long_call(py, |caller| {
+        let held_out = HeldOut { pairs, ranked };
+        rank::search(&factors, train, Some(held_out), k, caller.stop())
     })?;
     let columns = PyDict::new(py);
-    // Users of pairs are numbered in 32 bits.
-    let users = measured.users.iter().map(|&user| user as u32);
-    columns.set_item("user", PyArray1::from_iter(py, users))?;
-    let set = |name: &str, metric: fn(&Metrics) -> f64| {
-        let column = measured.metrics.iter().map(metric);
-        columns.set_item(name, PyArray1::from_iter(py, column))
-    };
-    set("mrr", |m| m.reciprocal_rank)?;
-    set("ndcg", |m| m.ndcg)?;
-    set("recall", |m| m.recall)?;
-    set("precision", |m| m.precision)?;
-    set("hit_rate", |m| m.hit)?;
-    set("auc", |m| m.auc)?;
+    let shape = [factors.n_users(), found.best.k];
+    let of = |number: fn(&Standing) -> u32| found.standings.iter().map(number);
+    columns.set_item("held_out", PyArray1::from_iter(py, of(|at| at.held_out)))?;
+    if ranked {
+        columns.set_item("first", PyArray1::from_iter(py, of(|at| at.first)))?;
+        let auc = found.standings.iter().map(|at| at.auc);
+        columns.set_item("auc", PyArray1::from_iter(py, auc))?;
+    }
+    columns.set_item("items", found.best.ids.into_pyarray(py).reshape(shape)?)?;
+    columns.set_item("scores", found.best.scores.into_pyarray(py).reshape(shape)?)?;
+    columns.set_item("hits", found.hits.into_pyarray(py).reshape(shape)?)?;
     Ok(columns)
 }
 

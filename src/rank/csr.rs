@@ -62,7 +62,9 @@ impl Csr {
         for u in 0..n_users {
             let (start, end) = (indptr[u], indptr[u + 1]);
             poller.step((end - start) * 64)?;
-            indices[start..end].sort_unstable();
+            if !indices[start..end].is_sorted() {
+                indices[start..end].sort_unstable();
+            }
             indptr[u] = kept;
             let mut last = None;
             for at in start..end {
@@ -177,6 +179,18 @@ impl Csr {
     pub fn indices(&self) -> &[u32] {
         &self.indices
     }
+}
+
+/// The numbers of a rising row that are not in another one.
+pub(super) fn difference<'a>(row: &'a [u32], mut other: &'a [u32]) -> impl Iterator<Item = u32> {
+    row.iter().copied().filter(move |item| {
+        while let Some((first, later)) = other.split_first()
+            && first < item
+        {
+            other = later;
+        }
+        other.first() != Some(item)
+    })
 }
 
 /// Refuses the first of `values` that is not below `limit`.

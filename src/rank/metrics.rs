@@ -9,7 +9,7 @@
 //!
 //! | metric | definition |
 //! |---|---|
-//! | reciprocal rank | mean of 1/rank over the held-out items |
+//! | reciprocal rank | 1/rank of the best held-out item |
 //! | ndcg | Σ 1/log₂(1 + rank) over ranks up to k, divided by the same sum over ranks 1 to min(h, k) (Järvelin and Kekäläinen 2002, binary gains) |
 //! | recall | held-out items of rank up to k, divided by h |
 //! | precision | held-out items of rank up to k, divided by k |
@@ -18,19 +18,18 @@
 //!
 //! A pair that is both in `train` and held out does not count as held out.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 
-use super::csr::{Csr, room};
-use super::factors::{Factors, not_a_number};
-use super::tiles::{Tiles, USERS};
+use super::csr::Csr;
+use super::factors::Factors;
+use super::standing::Standing;
+use super::topk::{HeldOut, NO_ITEM, search};
 use crate::error::{Error, Result};
-use crate::simd::multiversion;
-use crate::split;
 
 /// The metrics of one user, or their means; each from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Metrics {
-    /// Mean of 1/rank over the held-out items.
+    /// 1/rank of the best held-out item.
     pub reciprocal_rank: f64,
     /// Normalised discounted cumulative gain of the first k.
     pub ndcg: f64,
@@ -87,150 +86,64 @@ pub fn evaluate(
     k: usize,
     stop: &AtomicBool,
 ) -> Result<Evaluation> {
-    factors.check_size("train", train)?;
-    factors.check_size("test", test)?;
+    let held_out = HeldOut {
+        pairs: test,
+        ranked: true,
+    };
     if k == 0 {
         return Err(Error::Value("k is 0, expected at least 1".into()));
     }
-    let is_held_out = |user: usize, item: &u32| !train.contains(user, *item);
-    let is_measured = |user: &usize| test.row(*user).iter().any(|item| is_held_out(*user, item));
-    let mut users = room(test.n_users(), "users")?;
-    users.extend((0..test.n_users()).filter(is_measured));
+    // One item more says whether the score of the last is that of others, too.
+    let found = search(
+        factors,
+        Some(train),
+        Some(held_out),
+        k.saturating_add(1),
+        stop,
+    )?;
+    let width = found.best.k.max(1);
+    let lists = (found.best.ids.chunks(width))
+        .zip(found.best.scores.chunks(width))
+        .zip(found.hits.chunks(width));
+    let (users, metrics): (Vec<usize>, Vec<Metrics>) = (found.standings.iter().zip(lists))
+        .enumerate()
+        .filter(|(_, (standing, _))| standing.held_out > 0)
+        .map(|(user, (standing, ((ids, scores), hits)))| {
+            let length = ids.iter().take_while(|&&id| id != NO_ITEM).count();
+            (user, measure(standing, &scores[..length], hits, k))
+        })
+        .unzip();
     if users.is_empty() {
         return Err(Error::Value(
             "test holds no pair that is not in train, expected at least one".into(),
         ));
     }
-
-    let tiles = Tiles::packed(factors)?;
-    let block = |(users, metrics): (&[usize], &mut [Metrics])| {
-        let vectors = factors.vectors(users.len(), users.iter().copied())?;
-        let mut ranked = room(users.len(), "users")?;
-        let (width, mut space) = (factors.items().ncols(), Vec::new());
-        for (row, &user) in users.iter().enumerate() {
-            let held_out: Vec<u32> = (test.row(user).iter().copied())
-                .filter(|item| is_held_out(user, item))
-                .collect();
-            let mut held = room(held_out.len(), "held-out scores")?;
-            let vector = &vectors[row * width..(row + 1) * width];
-            tiles.score_items(vector, &held_out, &mut space, &mut held);
-            ranked.push(Ranked {
-                all: vec![Count::default(); held.len()],
-                known: room(train.row(user).len(), "known scores")?,
-                held,
-            });
-        }
-        let cells = users.len() * tiles.row();
-        let mut scores = room(cells, "scores")?;
-        scores.resize(cells, 0.0);
-        for tile in tiles.ranges() {
-            if stop.load(Relaxed) {
-                return Err(Error::Interrupted);
-            }
-            let rows = tiles.score(&vectors, users.len(), &tile, &mut scores);
-            for ((&user, ranked), scores) in users.iter().zip(&mut ranked).zip(rows) {
-                let scores = &scores[..tile.len()];
-                // Without an early exit the loop is vectorised.
-                if scores.iter().fold(false, |any, score| any | score.is_nan())
-                    && let Some(item) = scores.iter().position(|score| score.is_nan())
-                {
-                    return Err(not_a_number(user, (tile.start + item) as u32));
-                }
-                count(scores, &ranked.held, &mut ranked.all);
-                let known = &train.row(user)[ranked.known.len()..];
-                let known = known.iter().map(|&item| item as usize);
-                let known = known.take_while(|&item| item < tile.end);
-                ranked
-                    .known
-                    .extend(known.map(|item| scores[item - tile.start]));
-            }
-        }
-        for (metrics, ranked) in metrics.iter_mut().zip(ranked) {
-            *metrics = ranked.measure(factors.n_items(), k);
-        }
-        Ok(())
-    };
-    let mut metrics = room(users.len(), "users")?;
-    metrics.resize(users.len(), Metrics::default());
-    split::try_all(users.chunks(USERS).zip(metrics.chunks_mut(USERS)), block)?;
     Ok(Evaluation { users, metrics })
 }
 
-/// What has been found out about a user, of whose scores none is NaN.
-struct Ranked {
-    /// Scores of the items held out, of which there is one.
-    held: Vec<f32>,
-    /// How many of all scores are as high as each of those.
-    all: Vec<Count>,
-    /// Scores of items that do not compete, none of which is held out.
-    known: Vec<f32>,
-}
-
-impl Ranked {
-    fn measure(&self, n_items: usize, k: usize) -> Metrics {
-        let among = |scores: &[f32]| {
-            let mut counts = vec![Count::default(); self.held.len()];
-            count(scores, &self.held, &mut counts);
-            counts
-        };
-        let (known, held) = (among(&self.known), among(&self.held));
-
-        let h = self.held.len() as f64;
-        let others = (n_items - self.known.len() - self.held.len()) as f64;
-        let discount = |rank: usize| 1.0 / (1.0 + rank as f64).log2();
-        let mut sum = Metrics::default();
-        let mut hits = 0;
-        let mut in_order = 0.0;
-        for ((all, known), held) in self.all.iter().zip(&known).zip(&held) {
-            let rank = (all.at_least - known.at_least) as usize;
-            sum.reciprocal_rank += 1.0 / rank as f64;
-            if rank <= k {
-                sum.ndcg += discount(rank);
-                hits += 1;
-            }
-            let higher_or_tied = (rank - held.at_least as usize) as f64;
-            let tied = f64::from(all.equal - known.equal - held.equal);
-            in_order += others - higher_or_tied + 0.5 * tied;
+/// The metrics of a user whose best items have these scores.
+fn measure(standing: &Standing, scores: &[f32], hits: &[bool], k: usize) -> Metrics {
+    let discount = |rank: usize| 1.0 / (1.0 + rank as f64).log2();
+    let (mut gain, mut count, mut rank) = (0.0, 0, scores.len());
+    for place in (0..scores.len()).rev() {
+        // A rank is the place of the last of those with the same score.
+        if place + 1 < scores.len() && scores[place] != scores[place + 1] {
+            rank = place + 1;
         }
-        let ideal: f64 = (1..=k.min(self.held.len())).map(discount).sum();
-        Metrics {
-            reciprocal_rank: sum.reciprocal_rank / h,
-            // The same terms in another order could exceed 1 by rounding.
-            ndcg: (sum.ndcg / ideal).min(1.0),
-            recall: hits as f64 / h,
-            precision: hits as f64 / k as f64,
-            hit: if hits > 0 { 1.0 } else { 0.0 },
-            auc: if others > 0.0 {
-                in_order / (h * others)
-            } else {
-                0.5
-            },
+        if hits[place] && rank <= k {
+            gain += discount(rank);
+            count += 1;
         }
     }
-}
-
-/// How many scores are at least, and how many exactly, as high as one. 32 bits, as the scores have, so
-/// that a register holds as many: no count is larger, since items are numbered by 32 bits.
-#[derive(Debug, Clone, Copy, Default)]
-struct Count {
-    at_least: u32,
-    equal: u32,
-}
-
-multiversion! {
-    /// Adds to the counts those of some scores that are as high as each of `held`.
-    ///
-    /// Every score is compared, in vector instructions. Bisection of `held` for each score takes fewer
-    /// steps, but scalar ones: it is slower unless most items are held out.
-    fn count(scores: &[f32], held: &[f32], counts: &mut [Count]) {
-        for (&held, count) in held.iter().zip(counts) {
-            let (mut at_least, mut equal) = (0_u32, 0_u32);
-            for &score in scores {
-                at_least += u32::from(score >= held);
-                equal += u32::from(score == held);
-            }
-            count.at_least += at_least;
-            count.equal += equal;
-        }
+    let held_out = standing.held_out as usize;
+    let ideal: f64 = (1..=k.min(held_out)).map(discount).sum();
+    Metrics {
+        reciprocal_rank: 1.0 / f64::from(standing.first),
+        // The same terms in another order could exceed 1 by rounding.
+        ndcg: (gain / ideal).min(1.0),
+        recall: f64::from(count) / held_out as f64,
+        precision: f64::from(count) / k as f64,
+        hit: if count > 0 { 1.0 } else { 0.0 },
+        auc: standing.auc,
     }
 }

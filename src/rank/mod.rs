@@ -38,6 +38,7 @@
 mod csr;
 mod factors;
 mod metrics;
+mod standing;
 mod tiles;
 mod topk;
 
@@ -45,4 +46,8 @@ pub use csr::Csr;
 pub(crate) use csr::check_offsets;
 pub use factors::Factors;
 pub use metrics::{Evaluation, Metrics, evaluate};
+#[cfg(feature = "python")]
+pub(crate) use standing::Standing;
+#[cfg(feature = "python")]
+pub(crate) use topk::{HeldOut, search};
 pub use topk::{NO_ITEM, TopK, top_k};

@@ -9,16 +9,17 @@
 //! a user asked for alone and among many may differ in the last bits; among more than `FEW` a score does
 //! not depend on the other users.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use ndarray::{ArrayView2, s};
+use ndarray::{ArrayView2, Axis, s};
 
 use super::csr::room;
 use super::factors::Factors;
 use crate::error::Result;
 use crate::simd::four::UNIT;
 use crate::simd::product::{Strided, add_product};
-use crate::simd::{by_width, dot, multiversion};
+use crate::simd::{by_width, dot, mul_add, multiversion};
 
 /// Users for whom copying the items would not pay.
 const FEW: usize = 8;
@@ -37,6 +38,20 @@ multiversion! {
                 *score += dot::dot(m, user, item);
             }
         });
+    }
+}
+
+multiversion! {
+    /// Adds to each score the product of the user's vector and an item's, in the order of [`add_product`].
+    fn add_in_order(user: &[f32], items: [&[f32]; UNIT], scores: &mut [f32; UNIT]) {
+        let items = items.map(|item| &item[..user.len()]);
+        let mut sums = *scores;
+        for (at, &x) in user.iter().enumerate() {
+            for (sum, item) in sums.iter_mut().zip(items) {
+                *sum = mul_add::<M, f32>(x, item[at], *sum);
+            }
+        }
+        *scores = sums;
     }
 }
 
@@ -127,7 +142,7 @@ impl<'a, 'f> Tiles<'a, 'f> {
         n_users: usize,
         tile: &Range<usize>,
         scores: &'s mut [f32],
-    ) -> std::slice::ChunksExact<'s, f32> {
+    ) -> std::slice::ChunksExactMut<'s, f32> {
         let width = self.factors.items().ncols();
         let row = stride(tile.len());
         let scores = &mut scores[..n_users * row];
@@ -144,7 +159,7 @@ impl<'a, 'f> Tiles<'a, 'f> {
                 }
                 add_products(user, items, scores);
             }
-            return scores.chunks_exact(row);
+            return scores.chunks_exact_mut(row);
         };
         match &self.bias {
             Some(bias) => {
@@ -155,55 +170,31 @@ impl<'a, 'f> Tiles<'a, 'f> {
             None => scores.fill(0.0),
         }
         let items = &packed[tile.start * width..(tile.start + row) * width];
-        multiply(users, width, items, scores, row);
-        scores.chunks_exact(row)
+        let users = Strided {
+            of: users,
+            row: width,
+            column: 1,
+        };
+        add_product([n_users, width, row], users, items, scores, row);
+        scores.chunks_exact_mut(row)
     }
 
     /// The scores of a user for some items, with the bits that [`score`](Self::score) gives them, of
     /// factors that are [`packed`](Self::packed).
-    /// `space` is for what is computed on the way.
-    pub(super) fn score_items(
-        &self,
-        user: &[f32],
-        items: &[u32],
-        space: &mut Vec<f32>,
-        scores: &mut Vec<f32>,
-    ) {
-        let width = self.factors.items().ncols();
-        let packed = self.packed.as_deref().unwrap_or_default();
+    pub(super) fn score_items(&self, user: &[f32], items: &[u32], scores: &mut Vec<f32>) {
         for items in items.chunks(UNIT) {
-            space.clear();
-            space.resize(UNIT * width, 0.0);
-            let mut sums = [0.0; UNIT];
-            for (column, &item) in items.iter().enumerate() {
-                let item = item as usize;
-                let start = item - item % ITEMS;
-                let row = stride((self.factors.n_items() - start).min(ITEMS));
-                // Of the copy: the original may be written to meanwhile.
-                let vector = packed.get(start * width + item - start..);
-                let vector = vector.unwrap_or_default();
-                let cells = space.iter_mut().skip(column).step_by(UNIT);
-                for (cell, &x) in cells.zip(vector.iter().step_by(row)) {
-                    *cell = x;
-                }
-                if let Some(bias) = &self.bias {
-                    sums[column] = bias[item];
-                }
-            }
-            multiply(user, width, space, &mut sums, UNIT);
+            // What is left over scores the last item again.
+            let number = |at: usize| items[at.min(items.len() - 1)] as usize;
+            let bias = |item: usize| self.bias.as_ref().map_or(0.0, |bias| bias[item]);
+            let mut sums = std::array::from_fn(|at| bias(number(at)));
+            let rows: [Cow<[f32]>; UNIT] = std::array::from_fn(|at| {
+                let row = self.factors.items().index_axis_move(Axis(0), number(at));
+                (row.to_slice()).map_or_else(|| row.to_vec().into(), Cow::from)
+            });
+            add_in_order(user, rows.each_ref().map(|row| &**row), &mut sums);
             scores.extend(&sums[..items.len()]);
         }
     }
-}
-
-/// Adds to `scores`, rows of so many, the products of users and of transposed items.
-fn multiply(users: &[f32], width: usize, items: &[f32], scores: &mut [f32], row: usize) {
-    let users = Strided {
-        of: users,
-        row: width,
-        column: 1,
-    };
-    add_product([scores.len() / row, width, row], users, items, scores, row);
 }
 
 /// Writes the items as columns, rows being `stride` apart.
@@ -246,7 +237,7 @@ mod tests {
                 for tile in tiles.ranges() {
                     let rows = tiles.score(vectors, count, &tile, &mut space);
                     for (user, row) in rows.enumerate() {
-                        for (item, &score) in tile.clone().zip(row) {
+                        for (item, &score) in tile.clone().zip(&*row) {
                             let expected = exact[[user, item]] + f64::from(bias[item]);
                             // Roundings add up in a sum of so many products, each below 1/4.
                             let bound = 1e-6 * (1 + width) as f64;
@@ -256,7 +247,7 @@ mod tests {
                             let mut single = Vec::new();
                             let all: Vec<u32> = tile.clone().map(|item| item as u32).collect();
                             let user = &vectors[user * width..(user + 1) * width];
-                            tiles.score_items(user, &all, &mut Vec::new(), &mut single);
+                            tiles.score_items(user, &all, &mut single);
                             assert_eq!(single, row[..tile.len()]);
                         }
                     }

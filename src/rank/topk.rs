@@ -1,17 +1,21 @@
-//! The k best items of many users.
+//! The k best items of many users, and with them where held-out items stand.
 //!
 //! Users are taken in blocks and items in tiles, so that a tile of scores is still
 //! in cache when it is searched. Each user keeps the items that may still be among
 //! the best, up to twice k of them, and the score that the k-th best has reached;
-//! most scores are dismissed by one vectorised comparison with it.
+//! most scores are dismissed by one vectorised comparison with it. Items in `seen` get a score of negative
+//! infinity, so that nothing else has to look for them.
 
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use super::csr::{Csr, room};
+use super::csr::{Csr, difference, room};
 use super::factors::{Factors, not_a_number};
+use super::standing::{HeldScores, Standing};
 use super::tiles::{Tiles, USERS};
 use crate::error::{Error, Result};
+use crate::simd::four::UNIT;
+use crate::simd::multiversion;
 use crate::split;
 
 /// In [`TopK::ids`], the place of an item that does not exist; its score is
@@ -22,6 +26,8 @@ pub const NO_ITEM: u32 = u32::MAX;
 const LANES: usize = 32;
 /// Bound on the bytes of candidates in a block of users.
 const CANDIDATES: usize = 1 << 24;
+/// Groups of scores, at least, by whose highest ones the first bar is set.
+const GROUPS: usize = 4 * UNIT;
 
 /// The best items of each user, the best first.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,36 +52,105 @@ pub struct TopK {
 /// [`Error::NotFinite`] when a score is not a number (an infinite score is ranked
 /// as such); [`Error::Interrupted`] when stopped.
 pub fn top_k(factors: &Factors, seen: Option<&Csr>, k: usize, stop: &AtomicBool) -> Result<TopK> {
+    Ok(search(factors, seen, None, k, stop)?.best)
+}
+
+/// The best items of each user, and what was held out.
+#[derive(Debug)]
+pub(crate) struct Ranking {
+    /// The best items.
+    pub(crate) best: TopK,
+    /// Which of these were held out; empty where nothing is.
+    pub(crate) hits: Vec<bool>,
+    /// Where the held-out items of each user stand; empty where nothing is held out.
+    pub(crate) standings: Vec<Standing>,
+}
+
+/// Pairs that were held out, and whether their ranks are counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HeldOut<'a> {
+    /// The pairs; those in `seen` do not count.
+    pub(crate) pairs: &'a Csr,
+    /// Whether to find more of a [`Standing`] than how many they are.
+    pub(crate) ranked: bool,
+}
+
+/// As [`top_k`], and measures held-out pairs by the same scores. Users without one are then left out:
+/// their lists are empty.
+///
+/// # Errors
+///
+/// Those of [`top_k`], and [`Error::Shape`] when held-out pairs are about another number of users or items.
+pub(crate) fn search(
+    factors: &Factors,
+    seen: Option<&Csr>,
+    held_out: Option<HeldOut>,
+    k: usize,
+    stop: &AtomicBool,
+) -> Result<Ranking> {
     let (n_users, n_items) = (factors.n_users(), factors.n_items());
     if let Some(seen) = seen {
-        factors.check_size("seen", seen)?;
+        let name = if held_out.is_some() { "train" } else { "seen" };
+        factors.check_size(name, seen)?;
+    }
+    if let Some(held_out) = held_out {
+        factors.check_size("test", held_out.pairs)?;
     }
     if k == 0 {
         return Err(Error::Value("k is 0, expected at least 1".into()));
     }
     let k = k.min(n_items);
-    let mut best = TopK {
-        k,
-        ids: filled(n_users, k, NO_ITEM)?,
-        scores: filled(n_users, k, f32::NEG_INFINITY)?,
+    let measured = if held_out.is_some() { n_users } else { 0 };
+    let mut found = Ranking {
+        best: TopK {
+            k,
+            ids: filled(n_users, k, NO_ITEM)?,
+            scores: filled(n_users, k, f32::NEG_INFINITY)?,
+        },
+        hits: filled(measured, k, false)?,
+        standings: filled(measured, 1, Standing::default())?,
     };
-    if best.ids.is_empty() {
-        return Ok(best);
+    if found.best.ids.is_empty() {
+        return Ok(found);
     }
 
     let search = Search {
-        tiles: Tiles::new(factors, n_users)?,
+        // However many users are measured together, their scores have the same bits.
+        tiles: match held_out {
+            Some(HeldOut { ranked: true, .. }) => Tiles::packed(factors)?,
+            _ => Tiles::new(factors, n_users)?,
+        },
         factors,
         seen,
+        held_out,
         k,
         stop,
     };
     let rows = (CANDIDATES / (2 * k * size_of::<Candidate>())).clamp(1, USERS);
-    let parts = (best.ids.chunks_mut(rows * k)).zip(best.scores.chunks_mut(rows * k));
-    split::try_all(parts.enumerate(), |(block, (ids, scores))| {
-        search.block(block * rows, ids, scores)
-    })?;
-    Ok(best)
+    let (ids, scores) = (&mut found.best.ids, &mut found.best.scores);
+    let lists = ids.chunks_mut(rows * k).zip(scores.chunks_mut(rows * k));
+    let mut hits = found.hits.chunks_mut(rows * k);
+    let mut standings = found.standings.chunks_mut(rows);
+    let parts = lists
+        .enumerate()
+        .map(|(block, (ids, scores))| BlockResults {
+            first: block * rows,
+            ids,
+            scores,
+            hits: hits.next().unwrap_or_default(),
+            standings: standings.next().unwrap_or_default(),
+        });
+    split::try_all(parts, |part| search.block(part))?;
+    Ok(found)
+}
+
+/// The results of users that follow each other.
+struct BlockResults<'a> {
+    first: usize,
+    ids: &'a mut [u32],
+    scores: &'a mut [f32],
+    hits: &'a mut [bool],
+    standings: &'a mut [Standing],
 }
 
 /// What the search for a block of users reads.
@@ -83,37 +158,103 @@ struct Search<'a, 'f> {
     tiles: Tiles<'a, 'f>,
     factors: &'a Factors<'f>,
     seen: Option<&'a Csr>,
+    held_out: Option<HeldOut<'a>>,
     k: usize,
     stop: &'a AtomicBool,
 }
 
+/// A user of a block.
+struct RankedUser<'a> {
+    user: usize,
+    leaders: Leaders,
+    /// Seen items that are in no tile so far.
+    seen: &'a [u32],
+    /// Items held out.
+    held_out: Vec<u32>,
+    held: Option<HeldScores>,
+}
+
 impl Search<'_, '_> {
-    /// Fills `ids` and `scores`, k cells a user, for the users from `first` on.
-    fn block(&self, first: usize, ids: &mut [u32], scores: &mut [f32]) -> Result<()> {
-        let rows = ids.len() / self.k;
-        let users = self.factors.vectors(rows, first..first + rows)?;
-        let leaders = (0..rows).map(|_| Leaders::new(self.k));
-        let mut leaders: Vec<Leaders> = leaders.collect::<Result<_>>()?;
-        let mut space = filled(rows, self.tiles.row(), 0.0)?;
+    fn block(&self, part: BlockResults) -> Result<()> {
+        let mut rows = Vec::with_capacity(part.ids.len() / self.k);
+        for user in part.first..part.first + part.ids.len() / self.k {
+            let seen = self.seen.map_or(&[][..], |seen| seen.row(user));
+            let mut held_out = Vec::new();
+            if let Some(HeldOut { pairs, .. }) = self.held_out {
+                held_out = room(pairs.row(user).len(), "held-out items")?;
+                held_out.extend(difference(pairs.row(user), seen));
+                if held_out.is_empty() {
+                    continue;
+                }
+            }
+            rows.push(RankedUser {
+                user,
+                leaders: Leaders::new(self.k)?,
+                seen,
+                held_out,
+                held: None,
+            });
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let users = rows.iter().map(|row| row.user);
+        let vectors = self.factors.vectors(rows.len(), users)?;
+        if let Some(HeldOut { ranked: true, .. }) = self.held_out {
+            let width = vectors.len() / rows.len();
+            for (at, row) in rows.iter_mut().enumerate() {
+                let mut scores = room(row.held_out.len(), "held-out scores")?;
+                let vector = &vectors[at * width..(at + 1) * width];
+                self.tiles.score_items(vector, &row.held_out, &mut scores);
+                row.held = Some(HeldScores::new(scores)?);
+            }
+        }
+        let mut space = filled(rows.len(), self.tiles.row(), 0.0)?;
         for tile in self.tiles.ranges() {
             if self.stop.load(Relaxed) {
                 return Err(Error::Interrupted);
             }
-            let rows = self.tiles.score(&users, rows, &tile, &mut space);
-            for (row, (leaders, scores)) in leaders.iter_mut().zip(rows).enumerate() {
-                let seen = self.seen.map_or(&[][..], |seen| seen.row(first + row));
-                if let Err(item) = leaders.offer(tile.start as u32, &scores[..tile.len()], seen) {
-                    return Err(not_a_number(first + row, item));
+            let scores = self.tiles.score(&vectors, rows.len(), &tile, &mut space);
+            for (row, scores) in rows.iter_mut().zip(scores) {
+                let scores = &mut scores[..tile.len()];
+                let is_here = |item: &&u32| (**item as usize) < tile.end;
+                let count = row.seen.iter().take_while(is_here).count();
+                let (here, later) = row.seen.split_at(count);
+                row.seen = later;
+                for &item in here {
+                    let score = &mut scores[item as usize - tile.start];
+                    if !score.is_nan() {
+                        *score = f32::NEG_INFINITY;
+                    }
+                }
+                if let Err(item) = row.leaders.offer(tile.start as u32, scores, here) {
+                    return Err(not_a_number(row.user, item));
+                }
+                if let Some(held) = &mut row.held {
+                    held.compare(scores);
                 }
             }
         }
-        for (row, leaders) in leaders.into_iter().enumerate() {
-            let cells = row * self.k..;
-            for ((id, score), best) in (ids[cells.clone()].iter_mut())
-                .zip(&mut scores[cells])
-                .zip(leaders.finish())
+        for row in rows {
+            let at = row.user - part.first;
+            let cells = at * self.k..;
+            for ((id, score), best) in (part.ids[cells.clone()].iter_mut())
+                .zip(&mut part.scores[cells.clone()])
+                .zip(row.leaders.finish())
             {
                 (*id, *score) = (best.item, best.score);
+            }
+            if let Some(standing) = part.standings.get_mut(at) {
+                let ids = &part.ids[cells.clone()][..self.k];
+                for (hit, id) in part.hits[cells].iter_mut().zip(ids) {
+                    *hit = row.held_out.binary_search(id).is_ok();
+                }
+                let known = self.seen.map_or(0, |seen| seen.row(row.user).len());
+                let others = self.factors.n_items() - known - row.held_out.len();
+                *standing = match row.held {
+                    Some(held) => held.standing(known, others),
+                    None => Standing::of(row.held_out.len()),
+                };
             }
         }
         Ok(())
@@ -142,8 +283,8 @@ struct Leaders {
     k: usize,
     /// Contains the k best of what was offered, and fewer than k others.
     candidates: Vec<Candidate>,
-    /// A later item must score more than this. It is NaN while fewer than k items are
-    /// known: no score is at most NaN.
+    /// A later item must score more than this. It is NaN while no k items are known to score as high: no
+    /// score is at most NaN.
     bar: f32,
 }
 
@@ -157,33 +298,57 @@ impl Leaders {
     }
 
     /// Considers the scores of the items from `first` on, which are later than any
-    /// before. Returns the item of a NaN as the error.
+    /// before; those of `seen` do not count. Returns the item of a NaN as the error.
     fn offer(&mut self, first: u32, scores: &[f32], seen: &[u32]) -> Result<(), u32> {
-        for (chunk, scores) in scores.chunks(LANES).enumerate() {
-            let bar = self.bar;
-            // `!(score <= bar)` and not `score > bar`, so that a NaN passes, too. Without an
-            // early exit LLVM vectorises the loop.
-            #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "a NaN must not be below")]
-            let above = scores.iter().fold(false, |any, &s| any | !(s <= bar));
-            if above {
-                let first = first + (chunk * LANES) as u32;
-                for (item, &score) in (first..).zip(scores) {
-                    self.consider(Candidate { score, item }, seen)?;
-                }
-            }
+        if self.bar.is_nan() {
+            self.set_bar(scores);
         }
-        Ok(())
+        let mut at = 0;
+        loop {
+            let (passed, mut above) = next_above(&scores[at..], self.bar);
+            at += passed;
+            if above == 0 {
+                return Ok(());
+            }
+            while above != 0 {
+                let place = at + above.trailing_zeros() as usize;
+                let (score, item) = (scores[place], first + place as u32);
+                self.consider(Candidate { score, item }, seen)?;
+                above &= above - 1;
+            }
+            at = scores.len().min(at + LANES);
+        }
+    }
+
+    /// Raises the bar below the k-th highest of the highest scores of some groups: at least k items score
+    /// as high as that.
+    fn set_bar(&mut self, scores: &[f32]) {
+        let groups = GROUPS
+            .max(4 * self.k.next_multiple_of(UNIT))
+            .min(scores.len());
+        let mut highest = scores[..groups].to_vec();
+        raise(&mut highest, scores);
+        if self.k > groups {
+            return;
+        }
+        let (_, kth, _) = highest.select_nth_unstable_by(groups - self.k, f32::total_cmp);
+        // With negative infinity any item may be among the best; and a NaN will be found.
+        if *kth > f32::NEG_INFINITY {
+            self.bar = kth.next_down();
+        }
     }
 
     fn consider(&mut self, candidate: Candidate, seen: &[u32]) -> Result<(), u32> {
-        if candidate.score.is_nan() {
-            return Err(candidate.item);
+        let Candidate { score, item } = candidate;
+        if score.is_nan() {
+            return Err(item);
         }
-        if candidate.score <= self.bar || seen.binary_search(&candidate.item).is_ok() {
+        let may_be_seen = score == f32::NEG_INFINITY;
+        if score <= self.bar || (may_be_seen && seen.binary_search(&item).is_ok()) {
             return Ok(());
         }
         self.candidates.push(candidate);
-        // The first k candidates set the bar; later each k further ones raise it.
+        // Where there is no bar the first k candidates set it; later each k further ones raise it.
         let full = if self.bar.is_nan() {
             self.k
         } else {
@@ -203,6 +368,39 @@ impl Leaders {
         self.candidates.sort_unstable_by(Candidate::order);
         self.candidates.truncate(self.k);
         self.candidates.into_iter()
+    }
+}
+
+multiversion! {
+    /// How many scores come before the first block of [`LANES`] of which one is above the bar or is NaN, and
+    /// which of these are, as bits: 0 if there is no such block.
+    fn next_above(scores: &[f32], bar: f32) -> (usize, u32) {
+        // `!(score <= bar)` and not `score > bar`, so that a NaN passes, too.
+        #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "a NaN must not be below")]
+        let is_above = |score: f32| !(score <= bar);
+        let mut at = 0;
+        for block in scores.chunks(LANES) {
+            // Without an early exit LLVM vectorises the loop.
+            if block.iter().fold(false, |any, &score| any | is_above(score)) {
+                let bits = block.iter().enumerate();
+                let bits = bits.fold(0, |bits, (at, &s)| bits | (u32::from(is_above(s)) << at));
+                return (at, bits);
+            }
+            at += block.len();
+        }
+        (at, 0)
+    }
+}
+
+multiversion! {
+    /// Raises each number to the highest score of its group: of those that are as many places apart as
+    /// there are numbers.
+    fn raise(highest: &mut [f32], scores: &[f32]) {
+        for scores in scores.chunks(highest.len().max(1)) {
+            for (highest, &score) in highest.iter_mut().zip(scores) {
+                *highest = if score > *highest { score } else { *highest };
+            }
+        }
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) mod four;
 pub mod math;
 pub(crate) mod product;
 mod real;
+pub(crate) mod search;
 pub mod trigonometric;
 pub(crate) mod vector;
 

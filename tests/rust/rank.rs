@@ -15,6 +15,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use wyrmling::error::Error;
 use wyrmling::rank::{Csr, Evaluation, Factors, Metrics, NO_ITEM, TopK, evaluate, top_k};
 
+mod special_points;
+
 type Pairs = BTreeSet<(u32, u32)>;
 
 /// A random ranking problem.
@@ -88,7 +90,7 @@ fn naive_top_k(case: &Case, k: usize) -> TopK {
     };
     for user in 0..case.users.nrows() {
         let mut all = case.competitors(user, &case.train);
-        all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        all.sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap().then(a.1.cmp(&b.1)));
         all.resize(k.max(all.len()), (f32::NEG_INFINITY, NO_ITEM));
         best.scores.extend(all[..k].iter().map(|best| best.0));
         best.ids.extend(all[..k].iter().map(|best| best.1));
@@ -122,7 +124,7 @@ fn naive_evaluate(case: &Case, k: usize) -> Vec<(usize, Metrics)> {
             }
         }
         let metrics = Metrics {
-            reciprocal_rank: ranks.iter().map(|&rank| 1.0 / rank as f64).sum::<f64>() / h,
+            reciprocal_rank: 1.0 / *ranks.iter().min().unwrap() as f64,
             ndcg: gained / possible,
             recall: hits / h,
             precision: hits / k as f64,
@@ -290,7 +292,7 @@ fn a_worked_example() {
     let Evaluation { users, metrics } = evaluate(&factors, &train, &test, 3, &NEVER).unwrap();
     assert_eq!(users, [0]);
     let expected = Metrics {
-        reciprocal_rank: (1.0 / 3.0 + 1.0 / 4.0) / 2.0,
+        reciprocal_rank: 1.0 / 3.0,
         ndcg: 0.5 / (1.0 + 1.0 / 3f64.log2()),
         recall: 0.5,
         precision: 1.0 / 3.0,

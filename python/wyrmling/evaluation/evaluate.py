@@ -15,7 +15,7 @@ from ..data import Interactions
 from ..data.interactions import check_interactions
 from .intervals import check_level
 from .metrics import DEFAULT, parse
-from .ranking import measured
+from .ranking import measured, selected
 from .result import Evaluation, Skipped
 from .trained import Trained, numbers_of, trained
 
@@ -88,14 +88,21 @@ def evaluate(
     known = trained(model)
     pairs, skipped = _pairs(known, test, users, unknown)
     rows = np.flatnonzero(pairs.counts).astype(np.uint32)
-    seen = known.seen.select(rows) if exclude_seen else None
+    seen = selected(known.seen, rows) if exclude_seen else None
     popularity = np.zeros(known.n_items, np.int64)
     if any(metric.kind == "novelty" for metric in wanted):
         popularity = np.bincount(known.seen.indices, minlength=known.n_items)
     if not len(rows):
         raise ValueError(f"test has nothing to measure; left out: {skipped or 'nothing'}")
     per_user, overall, measured_rows, held_out = measured(
-        known.scores, rows, seen, pairs.select(rows), popularity, known.n_users, wanted, progress
+        known.scores,
+        rows,
+        seen,
+        selected(pairs, rows),
+        popularity,
+        known.n_users,
+        wanted,
+        progress,
     )
     skipped = replace(skipped, seen=len(pairs) - held_out)
     if not len(measured_rows):
@@ -119,7 +126,7 @@ def _pairs(
     names = ("user", test.users, test.user_ids), ("item", test.items, test.item_ids)
     columns = []
     for (name, column, ids), own in zip(names, (model.user_ids, model.item_ids), strict=True):
-        numbers = numbers_of(own, ids)[column]
+        numbers = numbers_of(own, ids).take(column)
         if unknown == "error" and (numbers < 0).any():
             first = ids[int(column[np.argmax(numbers < 0)])]
             raise ValueError(f"test has {name} {first!r}, which the model does not know")
@@ -131,7 +138,8 @@ def _pairs(
         wanted = there & np.isin(columns[0], asked)
         skipped = replace(skipped, unasked=int(np.count_nonzero(there & ~wanted)))
         there = wanted
-    user, item = (column[there].astype(np.uint32) for column in columns)
+    chosen = columns if there.all() else [column[there] for column in columns]
+    user, item = (column.astype(np.uint32) for column in chosen)
     pairs = _core.Csr(user, item, model.n_users, model.n_items)
     return pairs, replace(skipped, repeated=len(user) - len(pairs))
 

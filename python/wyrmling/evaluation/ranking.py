@@ -2,8 +2,8 @@
 
 Nearly everything follows from lists of the best items, one item longer than the longest that a
 metric looks at: all metrics at all numbers of items come of one list. What looks at all ranks, the
-area under the curve and the rank of the best held-out item where no list has it, is counted in Rust
-(``_core.evaluate_ranking``). :mod:`.metrics` has the definitions.
+area under the curve and the rank of the best held-out item, is counted of the same scores while
+they are searched for the lists (``_core.evaluate_ranking``). :mod:`.metrics` has the definitions.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from .. import _core
 from ..progress import Steps
-from .metrics import AT_K, LISTED, Metric
+from .metrics import LISTED, Metric
 
-__all__ = ["measured"]
+__all__ = ["measured", "selected"]
 
 FloatArray = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.uint32]
@@ -28,10 +28,6 @@ Columns = dict[str, FloatArray]
 
 LISTED_AT_ONCE = 1 << 20
 """Numbers of recommended items, and of vectors, held in memory."""
-LOOKED_AT = 10
-"""Items that are listed for the rank of the best held-out item, which mostly is among them."""
-NEARLY = 1e-5
-"""How far scores that are equal may differ by rounding, as a share of the longest product."""
 
 
 def measured(
@@ -61,27 +57,30 @@ def measured(
         metrics of no user, the rows of these users, and the number of their held-out pairs.
     """
     n_items = len(popularity)
-    held_out = _without(held_out, known)
-    rows = np.flatnonzero(held_out.counts).astype(np.uint32)
     lists = _Lists.of(metrics, popularity, n_users)
-    columns = {metric.name: np.empty(len(rows)) for metric in metrics if metric.kind != "coverage"}
-    step = max(1, LISTED_AT_ONCE // max(lists.width, 1))
-    with Steps(len(rows), "user", shows=progress) as bar:
-        for start in range(0, len(rows), step):
-            block = rows[start : start + step]
+    columns = {metric.name: np.empty(len(users)) for metric in metrics if metric.kind != "coverage"}
+    counts = np.empty(len(users), np.int64)
+    step = max(1, LISTED_AT_ONCE // lists.width)
+    with Steps(len(users), "user", shows=progress) as bar:
+        for start in range(0, len(users), step):
+            block = np.arange(start, min(start + step, len(users)), dtype=np.uint32)
             for places, part in _parts(scores(users[block]), len(block)):
                 own = block[places]
-                competing = None if known is None else known.select(own)
-                found = lists.measure(part, competing, held_out.select(own))
+                competing = None if known is None else selected(known, own)
+                found, left = lists.measure(part, competing, selected(held_out, own))
+                counts[own] = left
                 for name, values in found.items():
-                    columns[name][start + places.astype(np.int64)] = values
+                    columns[name][own] = values
                 bar.advance(count=len(own))
     overall = {
         metric.name: float(np.count_nonzero(lists.recommended[metric.k])) / n_items
         for metric in metrics
         if metric.kind == "coverage" and metric.k is not None
     }
-    return columns, overall, rows.astype(np.int64), len(held_out)
+    rows = np.flatnonzero(counts)
+    if len(rows) < len(counts):
+        columns = {name: values[rows] for name, values in columns.items()}
+    return columns, overall, rows, int(counts.sum())
 
 
 @dataclass(eq=False)
@@ -90,7 +89,7 @@ class _Lists:
 
     Args:
         metrics: what is asked for.
-        width: the length of the lists; 0 if there need to be none.
+        width: the length of the lists.
         surprise: what an item adds to novelty, and 0 for the end of a list: shape (m + 1,).
         recommended: for each k of a coverage which items have been recommended: shape (m,).
     """
@@ -102,13 +101,11 @@ class _Lists:
 
     @classmethod
     def of(cls, metrics: Sequence[Metric], popularity: npt.NDArray[Any], n_users: int) -> _Lists:
-        n_items, width = len(popularity), 0
+        n_items, width = len(popularity), 1
         for metric in metrics:
-            if metric.kind in LISTED:
-                width = max(width, metric.k or 0)
-            elif metric.kind != "auc":
+            if metric.k is not None:
                 # One item more says whether the score of the last is that of others, too.
-                width = max(width, (metric.k or LOOKED_AT) + 1)
+                width = max(width, metric.k + (metric.kind not in LISTED))
         share = np.maximum(popularity, 1) / max(n_users, 1)
         return cls(
             metrics,
@@ -117,22 +114,28 @@ class _Lists:
             {m.k: np.zeros(n_items, bool) for m in metrics if m.kind == "coverage"},
         )
 
-    def measure(self, scores: Any, known: _core.Csr | None, held_out: _core.Csr) -> Columns:
-        """The values of some users who all have something held out that is not known."""
-        found: Columns = {}
-        names = {metric.kind: metric.name for metric in self.metrics if metric.k is None}
-        if "auc" in names:
-            found["auc"] = _ranked(scores, known, held_out)["auc"]
-        if not self.width:
-            return found
+    def measure(
+        self, scores: Any, known: _core.Csr | None, held_out: _core.Csr
+    ) -> tuple[Columns, npt.NDArray[np.int64]]:
+        """The values of some users, and how many items of each were held out that are not known.
+
+        The values of users of whom there are none mean nothing.
+        """
+        of_all = [metric for metric in self.metrics if metric.k is None]
         queries, vectors, bias = scores
-        items, best = _core.top_k(queries, vectors, bias, known, self.width)
-        ranked = _Ranked.of(items, best, held_out)
+        lists = _core.evaluate_ranking(
+            queries, vectors, bias, known, held_out, self.width, bool(of_all)
+        )
+        ranked, items = _Ranked.of(lists), lists["items"]
+        found: Columns = {}
         for metric in self.metrics:
-            if metric.kind in AT_K or (metric.kind == "mrr" and metric.k is not None):
-                assert metric.k is not None
+            if metric.kind == "auc":
+                found["auc"] = lists["auc"]
+            elif metric.k is None:
+                found["mrr"] = 1.0 / np.maximum(lists["first"], 1)
+            elif metric.kind not in LISTED:
                 found[metric.name] = ranked.at(metric.kind, metric.k)
-            elif metric.kind in LISTED:
+            else:
                 # What fills up a list that has ended has a number of its own.
                 listed = np.minimum(items[:, : metric.k], len(self.surprise) - 1)
                 if metric.kind == "novelty":
@@ -142,19 +145,7 @@ class _Lists:
                 else:
                     there = listed < len(self.surprise) - 1
                     self.recommended[metric.k][listed[there]] = True
-        if "mrr" in names:
-            first, is_last = ranked.first, self.width == held_out.shape[1]
-            beyond = np.flatnonzero(first >= (np.inf if is_last else self.width))
-            inverse = 1.0 / first
-            if len(beyond):
-                rows = beyond.astype(np.uint32)
-                inverse[beyond] = _best_inverse_ranks(
-                    (queries[beyond], vectors, bias),
-                    None if known is None else known.select(rows),
-                    held_out.select(rows),
-                )
-            found["mrr"] = inverse
-        return found
+        return found, lists["held_out"].astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +156,7 @@ class _Ranked:
         hits: which were, shape (n, width).
         ranks: how many competitors score at least as high as each, if they are in the list:
             where the last of a list may have the score of others beyond, its rank is too low.
-        held: how many items of each user were held out.
+        held: how many items of each user were held out, at least 1.
     """
 
     hits: npt.NDArray[np.bool_]
@@ -173,17 +164,16 @@ class _Ranked:
     held: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, items: Rows, scores: npt.NDArray[np.float32], held_out: _core.Csr) -> _Ranked:
-        count, width = items.shape
+    def of(cls, lists: dict[str, npt.NDArray[Any]]) -> _Ranked:
+        items, scores = lists["items"], lists["scores"]
+        width = items.shape[1]
         there = items != _core.NO_ITEM
-        keys = np.arange(count)[:, None] * np.int64(held_out.shape[1]) + items
-        hits = there & _among(_keys(held_out), keys)
         # A rank is the place of the last of those with the same score.
         is_last = np.ones(items.shape, bool)
         is_last[:, :-1] = (scores[:, :-1] != scores[:, 1:]) | ~there[:, 1:]
         places = np.where(is_last, np.arange(1, width + 1), width)
         ranks = np.minimum.accumulate(places[:, ::-1], axis=1)[:, ::-1]
-        return cls(hits, ranks, held_out.counts.astype(np.int64))
+        return cls(lists["hits"], ranks, np.maximum(lists["held_out"], 1).astype(np.int64))
 
     @property
     def first(self) -> FloatArray:
@@ -201,8 +191,10 @@ class _Ranked:
         elif kind == "hit":
             values = np.asarray(within.any(axis=1))
         elif kind == "ndcg":
-            sums = (within / np.log2(1.0 + self.ranks)).sum(axis=1)
-            ideal = np.cumsum(1.0 / np.log2(1.0 + np.arange(1, most.max(initial=1) + 1)))
+            last = max(self.ranks.shape[1], most.max(initial=1))
+            gains = 1.0 / np.log2(1.0 + np.arange(1, last + 1))
+            sums = (within * gains.take(self.ranks - 1)).sum(axis=1)
+            ideal = np.cumsum(gains)
             # The same terms in another order could exceed 1 by rounding.
             values = np.minimum(sums / ideal[most - 1], 1.0)
         elif kind == "map":
@@ -221,77 +213,6 @@ def _parts(scores: Any, count: int) -> Iterator[tuple[Rows, Any]]:
         yield np.arange(count, dtype=np.uint32), scores
 
 
-def _keys(pairs: _core.Csr) -> npt.NDArray[np.int64]:
-    """A number for each pair, rising."""
-    n_users, n_items = pairs.shape
-    rows = np.repeat(np.arange(n_users, dtype=np.int64), pairs.counts.astype(np.int64))
-    return rows * n_items + pairs.indices
-
-
-def _among(keys: npt.NDArray[np.int64], asked: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Which numbers are among some that rise."""
-    if not len(keys):
-        return np.zeros(asked.shape, bool)
-    at = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
-    found: npt.NDArray[np.bool_] = keys[at] == asked
-    return found
-
-
-def _without(pairs: _core.Csr, known: _core.Csr | None) -> _core.Csr:
-    """Pairs but those that are known."""
-    if known is None:
-        return pairs
-    keys = _keys(pairs)
-    left = keys[~_among(_keys(known), keys)]
-    n_users, n_items = pairs.shape
-    users, items = (part.astype(np.uint32) for part in np.divmod(left, n_items))
-    return _core.Csr(users, items, n_users, n_items)
-
-
-def _ranked(
-    scores: Any, known: _core.Csr | None, held_out: _core.Csr
-) -> dict[str, npt.NDArray[Any]]:
-    """What Rust counts of users who all have something held out."""
-    if known is None:
-        none = np.zeros(0, np.uint32)
-        known = _core.Csr(none, none, *held_out.shape)
-    queries, vectors, bias = scores
-    return _core.evaluate_ranking(queries, vectors, bias, known, held_out, 1)
-
-
-def _best_inverse_ranks(
-    scores: Any, known: _core.Csr | None, held_out: _core.Csr
-) -> npt.NDArray[Any]:
-    """1 over the rank of each user's best held-out item.
-
-    It is the one of the highest score. Where others are as high but for rounding, each is ranked.
-    """
-    queries, vectors, bias = scores
-    counts = held_out.counts.astype(np.int64)
-    users, items = np.repeat(np.arange(len(counts)), counts), held_out.indices
-    own = np.empty(len(users), np.float32)
-    step = max(1, LISTED_AT_ONCE // max(queries.shape[1], 1))
-    for start in range(0, len(users), step):
-        part = slice(start, start + step)
-        own[part] = np.einsum("pd,pd->p", queries[users[part]], vectors[items[part]])
-    longest = np.sqrt(np.square(vectors).sum(axis=1).max(initial=0.0))
-    error = NEARLY * np.sqrt(np.square(queries).sum(axis=1)) * longest
-    if bias is not None:
-        own += bias[items]
-        error += NEARLY * np.abs(bias).max(initial=0.0)
-    starts = np.append(0, np.cumsum(counts)[:-1])
-    highest = np.maximum.reduceat(own, starts)
-    with np.errstate(invalid="ignore"):
-        near = np.flatnonzero((own == highest[users]) | (own >= (highest - error)[users]))
-    inverse = np.empty(len(near))
-    for start in range(0, len(near), step):
-        pairs = near[start : start + step]
-        rows = users[pairs].astype(np.uint32)
-        numbers = np.arange(len(pairs), dtype=np.uint32)
-        test = _core.Csr(numbers, items[pairs], len(pairs), held_out.shape[1])
-        chosen = None if known is None else known.select(rows)
-        found = _ranked((queries[rows], vectors, bias), chosen, test)
-        inverse[start : start + step] = found["mrr"]
-    each = np.searchsorted(users[near], np.arange(len(counts)))
-    best: npt.NDArray[Any] = np.maximum.reduceat(inverse, each)
-    return best
+def selected(pairs: _core.Csr, rows: Rows) -> _core.Csr:
+    """The rows of some users, in that order: the same pairs if it is all rows in theirs."""
+    return pairs if np.array_equal(rows, np.arange(pairs.shape[0])) else pairs.select(rows)
