@@ -65,7 +65,8 @@ def is_one(given: object) -> bool:
     >>> [is_one(given) for given in ("ann", b"ann", 7, None, ["ann"], ())]
     [True, True, True, True, False, False]
     """
-    if isinstance(given, TEXTS):
+    # An int is asked for here too, since it takes longer to see that it is not iterable.
+    if type(given) is int or isinstance(given, TEXTS):
         return True
     if isinstance(given, np.ndarray):
         return given.ndim == 0

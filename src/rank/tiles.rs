@@ -20,9 +20,12 @@ use crate::error::Result;
 use crate::simd::four::UNIT;
 use crate::simd::product::{Strided, add_product};
 use crate::simd::{by_width, dot, mul_add, multiversion};
+use crate::table::moves::prefetch;
 
 /// Users for whom copying the items would not pay.
 const FEW: usize = 8;
+/// Numbers between an item that is scored and what is fetched into the cache meanwhile.
+const AHEAD: usize = 1 << 11;
 /// Users scored together: their scores of a tile, and the tile, are half a megabyte.
 pub(super) const USERS: usize = 64;
 /// Items of a tile: an odd number of times [`UNIT`], lest rows of a tile fall on the same lines of a cache.
@@ -35,6 +38,9 @@ multiversion! {
         by_width!(M, f32, user.len(), W => {
             let user = &user[..W];
             for (score, item) in scores.iter_mut().zip(items.chunks_exact(W)) {
+                for line in item.chunks(UNIT) {
+                    prefetch(line.as_ptr().wrapping_add(AHEAD), 1);
+                }
                 *score += dot::dot(m, user, item);
             }
         });

@@ -30,7 +30,12 @@ class VectorModel(Recommender):
     """A model whose score is a product of vectors, and biases. Similarity is the cosine."""
 
     def _scores(self, users: Numbers) -> FactorScores:
-        return self._scores_of(self.fitted.arrays["users"][users])
+        vectors = self.fitted.arrays["users"]
+        if len(users) == 1:
+            # A view takes a fifth of the time that a copy of one row takes.
+            first = users.item()
+            return self._scores_of(vectors[first : first + 1])
+        return self._scores_of(vectors[users])
 
     def _new_scores(self, users: Sequence[NewUser]) -> FactorScores:
         return self._scores_of(self._new_vectors(users))
