@@ -1,6 +1,6 @@
 //! Leaves: parameters, inputs, independent variables and constants.
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -260,6 +260,20 @@ impl Variable {
     /// is below.
     pub fn settable(&self) -> bool {
         self.0.core().flags().has(Flags::INPUT | Flags::ASSIGNED)
+    }
+}
+
+impl Variable {
+    /// The value of an input or of another leaf that holds an array, in place.
+    ///
+    /// # Errors
+    /// [`Error::Type`] if this holds none.
+    pub(crate) fn leaf_value(&self) -> Result<Ref<'_, Array>> {
+        let array = Ref::filter_map(self.0.core().borrow(), |value| match value {
+            Value::Dense(array) => Some(array),
+            _ => None,
+        });
+        array.map_err(|_| Error::Type("value: this is no leaf that holds an array".into()))
     }
 }
 

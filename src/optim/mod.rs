@@ -42,7 +42,7 @@ use crate::process::Mutex;
 use crate::table::{Gradient, Param, Table};
 use gradient::{Access, OnePart, Scratch, StepTarget};
 use powers::Powers;
-use undo::Touched;
+pub(crate) use undo::Touched;
 
 /// Settings that every optimizer has.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -71,6 +71,7 @@ mod source;
 mod spans;
 mod stream;
 mod trained;
+mod trainer;
 mod worker;
 
 pub use custom::{CustomSampler, SampleBlock};
@@ -84,3 +85,4 @@ pub use sampling::Sampler;
 pub use scored::{Choice, ScoredSampler};
 pub use source::Source;
 pub use stream::MOST_WORKERS;
+pub use trainer::Trainer;
