@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 
 use super::plan_step;
 use super::trained::TableScratch;
-use crate::array::{Array, Shape, Slice, all_finite, with_real};
+use crate::array::{Array, Shape, Slice, equal_shapes, with_real};
 use crate::error::{Error, Result};
 use crate::exec::{Executor, ExecutorSet, Leaf, Program, Sink, Wrt};
 use crate::graph::{IntoDyn, Kind, Variable};
@@ -43,6 +43,8 @@ struct Trained {
 struct Held {
     leaf: usize,
     node: Variable,
+    /// Whether the program makes plans by its shape, as by that of any input.
+    is_input: bool,
 }
 
 /// Trains the parameters of a graph, a step at a time. See the [module documentation](self).
@@ -75,8 +77,6 @@ pub struct Trainer<'o> {
     executors: ExecutorSet,
     trained: Vec<Trained>,
     optimizer: &'o Optimizer,
-    /// The shapes of what is held.
-    shapes: Vec<Shape>,
     /// A graph belongs to one thread.
     _in_this_thread: PhantomData<*const ()>,
 }
@@ -138,7 +138,11 @@ impl<'o> Trainer<'o> {
                 _ => false,
             };
             let node = nodes.iter().find(is_it)?.clone();
-            Some(Held { leaf, node })
+            Some(Held {
+                leaf,
+                node,
+                is_input: matches!(of, Leaf::Input { .. }),
+            })
         });
         let held = held.collect();
         Ok(Trainer {
@@ -147,7 +151,6 @@ impl<'o> Trainer<'o> {
             executors: ExecutorSet::new(program.tables())?,
             trained,
             optimizer,
-            shapes: Vec::new(),
             program,
             _in_this_thread: PhantomData,
         })
@@ -157,23 +160,29 @@ impl<'o> Trainer<'o> {
     /// and returns the loss.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] if the loss or a gradient is NaN or infinite, [`Error::Shape`] or
-    /// [`Error::Index`] if a value of an input does not fit, and whatever an operator reports; nothing
-    /// is changed then. [`Error::NotFinite`] if the step leads a parameter to NaN or infinity.
+    /// [`Error::NotFinite`] if the loss is NaN or infinite, [`Error::Shape`] or [`Error::Index`] if a
+    /// value of an input does not fit, and whatever an operator reports; nothing is changed then.
+    /// [`Error::NotFinite`] if the step leads a parameter to NaN or infinity.
     pub fn step(&mut self) -> Result<f64> {
         let values: SmallVec<[Ref<'_, Array>; 4]> =
             self.held.iter().map(|held| held.node.leaf_value()).collect::<Result<_>>()?;
-        self.shapes.clear();
-        for (held, value) in self.held.iter().zip(&values) {
-            if matches!(self.program.leaves()[held.leaf], Leaf::Input { .. }) {
-                self.shapes.push(value.shape().into());
+        let fits = |executor: &Executor| {
+            let leaves = executor.plan().leaves();
+            let mut held = self.held.iter().zip(&values);
+            held.all(|(held, value)| equal_shapes(&leaves[held.leaf].shape, value.shape()))
+        };
+        if !self.executors.current().is_some_and(fits) {
+            let inputs = self.held.iter().zip(&values).filter(|(held, _)| held.is_input);
+            let shapes: Vec<Shape> = inputs.map(|(_, value)| value.shape().into()).collect();
+            if self.executors.len() >= PLANS {
+                self.executors.clear();
             }
+            let plan = || self.program.plan(&shapes, Wrt::Parameters);
+            self.executors.choose(&shapes, plan)?;
         }
-        if self.executors.len() >= PLANS {
-            self.executors.clear();
-        }
-        let plan = || self.program.plan(&self.shapes, Wrt::Parameters);
-        let executor = self.executors.choose(&self.shapes, plan)?;
+        let Some(executor) = self.executors.current_mut() else {
+            unreachable!("one has just been chosen");
+        };
         for (held, value) in self.held.iter().zip(&values) {
             let data = value.view().data;
             if let (Some(bound), Slice::U32(indices)) = (executor.plan().bounds[held.leaf], data) {
@@ -191,12 +200,6 @@ impl<'o> Trainer<'o> {
             return Err(Error::NotFinite(format!("the loss is {loss}; no parameter was changed")));
         }
         for (number, trained) in self.trained.iter_mut().enumerate() {
-            if !gradient_is_finite(executor, number, &trained.table) {
-                return Err(Error::NotFinite(format!(
-                    "{}: the gradient holds NaN or infinity; no parameter was changed",
-                    trained.table.label()
-                )));
-            }
             let rows = executor.row_count(number);
             trained.scratch.make_room(&trained.table, rows)?;
         }
@@ -228,23 +231,6 @@ impl<'o> Trainer<'o> {
             }
         }
         Ok(loss)
-    }
-}
-
-/// Whether a gradient is finite.
-fn gradient_is_finite(executor: &Executor, number: usize, table: &Table) -> bool {
-    match &executor.plan().sinks[number] {
-        None => true,
-        Some(Sink::Dense(place)) => executor.read(place).is_finite(),
-        Some(Sink::Rows(_)) => with_real!(table.ty().dtype, T => {
-            let rows: &dyn GradientRows<T> = &executor.rows(number);
-            let parts = (0..rows.count()).flat_map(|part| {
-                (0..rows.terms(part)).map(move |term| rows.term(part, term))
-            });
-            parts.into_iter().all(|term| {
-                all_finite(term.rows) && term.scale.is_none_or(all_finite)
-            })
-        }),
     }
 }
 

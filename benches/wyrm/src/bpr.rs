@@ -75,7 +75,7 @@ fn line(name: &'static str, factors: usize, batch: usize) -> Line {
     };
     let set = move |inputs: &[Input; 3], drawn: &[Vec<u32>; 3], at: usize| {
         for (input, column) in inputs.iter().zip(drawn) {
-            input.set_value(column[at..at + batch].to_vec()).expect("indices");
+            input.set_slice(&column[at..at + batch]).expect("indices");
         }
     };
     let (ours, drawn) = (leaves(), columns());

@@ -39,9 +39,15 @@ fn time(work: &mut Work, count: usize) -> f64 {
 }
 
 impl Line {
-    /// The medians, as a line of a table.
-    pub fn measure(self) -> String {
-        let sides = [Some(self.wyrm), Some(self.typed), self.trainer, Some(self.frozen)];
+    /// The medians, as a line of a table, of those sides whose names `is_wanted` wants.
+    pub fn measure(self, is_wanted: impl Fn(&str) -> bool) -> String {
+        let wanted = |name, work: Option<Work>| work.filter(|_| is_wanted(name));
+        let sides = [
+            wanted("wyrm", Some(self.wyrm)),
+            wanted("typed", Some(self.typed)),
+            wanted("trainer", self.trainer),
+            wanted("frozen", Some(self.frozen)),
+        ];
         let mut sides = sides.map(|work| work.map(|work| (work, 1, Vec::new())));
         for (work, count, _) in sides.iter_mut().flatten() {
             while time(work, *count) < TURN / 4.0 {

@@ -94,7 +94,7 @@ impl Network {
         let numbers = digits(STRETCHES + self.digits.len());
         for stretch in numbers.windows(self.digits.len()).cycle().take(count) {
             for (input, &digit) in self.digits.iter().zip(stretch) {
-                input.set_value(vec![digit]).expect("an index");
+                input.set_slice(&[digit]).expect("an index");
             }
             step();
         }

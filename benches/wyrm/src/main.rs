@@ -2,7 +2,7 @@
 //! the processor time of a step on one thread.
 //!
 //! ```text
-//! cd benches/wyrm && cargo run --release -- [WORD OF A LINE]...
+//! cd benches/wyrm && cargo run --release -- [wyrm | typed | trainer | frozen | PART OF A LINE'S NAME]...
 //! ```
 //!
 //! Each line is a piece of work. *typed* builds its graph once, out of typed variables, and runs it
@@ -20,7 +20,9 @@ mod work;
 use clock::Line;
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let is_side = |word: &String| ["wyrm", "typed", "trainer", "frozen"].contains(&word.as_str());
+    let (sides, words): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(is_side);
+    let is_wanted = |side: &str| sides.is_empty() || sides.iter().any(|name| name == side);
     let groups: [fn() -> Vec<Line>; 5] = [
         regression::lines,
         products::lines,
@@ -32,7 +34,7 @@ fn main() {
     for lines in groups {
         for line in lines() {
             if words.is_empty() || words.iter().any(|word| line.name.contains(word.as_str())) {
-                println!("{}", line.measure());
+                println!("{}", line.measure(is_wanted));
             }
         }
     }

@@ -50,7 +50,7 @@ fn line(name: &'static str, theirs_by: impl wyrm::optim::Optimizer + 'static, ru
     let ours_by = optimizer();
     let typed: Work = Box::new(move |count| {
         for row in (0..count).flat_map(|_| chosen()) {
-            index.set_value(vec![row]).expect("an index");
+            index.set_slice(&[row]).expect("an index");
             loss.zero_grad();
             loss.backward();
             ours_by.step(&[table.param()]).expect("finite numbers");
@@ -62,7 +62,7 @@ fn line(name: &'static str, theirs_by: impl wyrm::optim::Optimizer + 'static, ru
     let mut trainer = Trainer::new(&loss, by).expect("a parameter");
     let trained: Work = Box::new(move |count| {
         for row in (0..count).flat_map(|_| chosen()) {
-            index.set_value(vec![row]).expect("an index");
+            index.set_slice(&[row]).expect("an index");
             trainer.step().expect("finite numbers");
         }
     });
