@@ -23,8 +23,8 @@ pub use dtype::{DType, Element};
 pub use shape::{Broadcast, Shape, broadcast, element_count, normalize_axis, show as show_shape};
 pub(crate) use shape::{equal_shapes, size};
 pub use summary::Summary;
-pub(crate) use view::{all_finite, with_real};
 pub use view::{Number, Slice, SliceMut, Typed, View, ViewMut};
+pub(crate) use view::{all_finite, with_real};
 
 use crate::error::{Error, Result};
 use crate::reserve;

@@ -293,7 +293,9 @@ fn check_assigned(core: &Core, dtype: DType, shape: &[usize], fixed_shape: bool)
     let old = core.borrow();
     if dtype != old.dtype() {
         let expected = old.dtype();
-        return Err(Error::Type(format!("value: expected {expected}, got {dtype}")));
+        return Err(Error::Type(format!(
+            "value: expected {expected}, got {dtype}"
+        )));
     }
     if !fixed_shape && shape.len() != old.shape().len() {
         return Err(Error::Shape(format!(

@@ -87,15 +87,20 @@ impl<'a> Touched<'a> {
         const SOME: usize = 64;
         with_real!(self.table.ty().dtype, T => {
             let mut copy = [T::default(); SOME];
-            self.places::<T>().all(|(at, length)| {
-                (0..length).step_by(SOME).all(|k| {
-                    let copy = &mut copy[..SOME.min(length - k)];
+            for (at, length) in self.places::<T>() {
+                let mut seen = 0;
+                while seen < length {
+                    let copy = &mut copy[..SOME.min(length - seen)];
                     // SAFETY: the place is `length` numbers of the table, which others reach by moves if
-                    // at all, and from `k` on there are as many as `copy` has.
-                    unsafe { moves::load_row(at.wrapping_add(k), copy) };
-                    all_finite(copy)
-                })
-            })
+                    // at all, and from `seen` on there are as many as `copy` has.
+                    unsafe { moves::load_row(at.wrapping_add(seen), copy) };
+                    if !all_finite(copy) {
+                        return false;
+                    }
+                    seen += SOME;
+                }
+            }
+            true
         })
     }
 }

@@ -27,7 +27,7 @@ use crate::graph::{IntoDyn, Kind, Variable};
 use crate::optim::gradient::{Access, GradientRows, StepTarget};
 use crate::optim::{Optimizer, State, Touched};
 use crate::rules::check_indices;
-use crate::table::{OwnTraining, Table};
+use crate::table::{OwnTraining, Table, record_change};
 
 /// Most plans that are kept, each for inputs of other shapes.
 const PLANS: usize = 64;
@@ -89,7 +89,9 @@ impl<'o> Trainer<'o> {
     /// [`Error::State`] if a parameter is being trained already; [`Error::Memory`] if there is not the
     /// memory for the optimizer's state; as [`freeze`](Variable::freeze).
     pub fn new<N: ?Sized + IntoDyn>(loss: &Variable<N>, optimizer: &'o Optimizer) -> Result<Self> {
-        Self::of(loss, optimizer, |tables| OwnTraining::begin(tables).map(Some))
+        Self::of(loss, optimizer, |tables| {
+            OwnTraining::begin(tables).map(Some)
+        })
     }
 
     /// A trainer for a worker whose run trains the parameters, until the worker ends.
@@ -102,9 +104,14 @@ impl<'o> Trainer<'o> {
         tables: &[Arc<Table>],
     ) -> Result<Self> {
         let is_trained = |table: &Arc<Table>| tables.iter().any(|other| Arc::ptr_eq(table, other));
-        Self::of(loss, optimizer, |own| match own.iter().find(|&table| !is_trained(table)) {
-            None => Ok(None),
-            Some(table) => Err(Error::State(format!("{} is not being trained", table.label()))),
+        Self::of(loss, optimizer, |own| {
+            match own.iter().find(|&table| !is_trained(table)) {
+                None => Ok(None),
+                Some(table) => Err(Error::State(format!(
+                    "{} is not being trained",
+                    table.label()
+                ))),
+            }
         })
     }
 
@@ -114,11 +121,15 @@ impl<'o> Trainer<'o> {
         begin: impl FnOnce(&[Arc<Table>]) -> Result<Option<OwnTraining>>,
     ) -> Result<Self> {
         if !loss.dtype().is_real() {
-            return Err(Error::Type("loss: these are integers, which have no gradient".into()));
+            return Err(Error::Type(
+                "loss: these are integers, which have no gradient".into(),
+            ));
         }
         let program = loss.freeze()?;
         if program.tables().is_empty() {
-            return Err(Error::Type("loss: no parameter is below, so there is nothing to train".into()));
+            return Err(Error::Type(
+                "loss: no parameter is below, so there is nothing to train".into(),
+            ));
         }
         let trained = program.tables().iter().map(|table| {
             Ok(Trained {
@@ -129,21 +140,25 @@ impl<'o> Trainer<'o> {
         });
         let trained = trained.collect::<Result<_>>()?;
         let nodes = loss.topological()?;
-        let held = program.leaves().iter().enumerate().filter_map(|(leaf, of)| {
-            let (Leaf::Input { id, .. } | Leaf::Independent(id, _)) = of else {
-                return None;
-            };
-            let is_it = |node: &&Variable| match node.kind() {
-                Kind::Input(other, _) | Kind::Independent(other, _) => other == *id,
-                _ => false,
-            };
-            let node = nodes.iter().find(is_it)?.clone();
-            Some(Held {
-                leaf,
-                node,
-                is_input: matches!(of, Leaf::Input { .. }),
-            })
-        });
+        let held = program
+            .leaves()
+            .iter()
+            .enumerate()
+            .filter_map(|(leaf, of)| {
+                let (Leaf::Input { id, .. } | Leaf::Independent(id, _)) = of else {
+                    return None;
+                };
+                let is_it = |node: &&Variable| match node.kind() {
+                    Kind::Input(other, _) | Kind::Independent(other, _) => other == *id,
+                    _ => false,
+                };
+                let node = nodes.iter().find(is_it)?.clone();
+                Some(Held {
+                    leaf,
+                    node,
+                    is_input: matches!(of, Leaf::Input { .. }),
+                })
+            });
         let held = held.collect();
         Ok(Trainer {
             _training: begin(program.tables())?,
@@ -164,15 +179,22 @@ impl<'o> Trainer<'o> {
     /// value of an input does not fit, and whatever an operator reports; nothing is changed then.
     /// [`Error::NotFinite`] if the step leads a parameter to NaN or infinity.
     pub fn step(&mut self) -> Result<f64> {
-        let values: SmallVec<[Ref<'_, Array>; 4]> =
-            self.held.iter().map(|held| held.node.leaf_value()).collect::<Result<_>>()?;
+        let values: SmallVec<[Ref<'_, Array>; 4]> = self
+            .held
+            .iter()
+            .map(|held| held.node.leaf_value())
+            .collect::<Result<_>>()?;
         let fits = |executor: &Executor| {
             let leaves = executor.plan().leaves();
             let mut held = self.held.iter().zip(&values);
             held.all(|(held, value)| equal_shapes(&leaves[held.leaf].shape, value.shape()))
         };
         if !self.executors.current().is_some_and(fits) {
-            let inputs = self.held.iter().zip(&values).filter(|(held, _)| held.is_input);
+            let inputs = self
+                .held
+                .iter()
+                .zip(&values)
+                .filter(|(held, _)| held.is_input);
             let shapes: Vec<Shape> = inputs.map(|(_, value)| value.shape().into()).collect();
             if self.executors.len() >= PLANS {
                 self.executors.clear();
@@ -197,40 +219,50 @@ impl<'o> Trainer<'o> {
         unsafe { executor.run() }?;
         let loss = plan_step::loss(executor);
         if !loss.is_finite() {
-            return Err(Error::NotFinite(format!("the loss is {loss}; no parameter was changed")));
+            return Err(Error::NotFinite(format!(
+                "the loss is {loss}; no parameter was changed"
+            )));
         }
         for (number, trained) in self.trained.iter_mut().enumerate() {
             let rows = executor.row_count(number);
             trained.scratch.make_room(&trained.table, rows)?;
         }
+        let mut failed = None;
         for (number, trained) in self.trained.iter_mut().enumerate() {
-            if executor.plan().sinks[number].is_none() {
-                continue;
-            }
+            let Trained {
+                table,
+                state,
+                scratch,
+            } = trained;
             let target = StepTarget {
-                table: &trained.table,
-                state: &trained.state,
+                table,
+                state,
                 rule: self.optimizer.rule(),
-                settings: self.optimizer.settings_of(&trained.table),
+                settings: self.optimizer.settings_of(table),
             };
-            let scratch = &mut trained.scratch;
             // SAFETY: the executor has run, and the gradient of this number is of this table. It is marked
             // as being trained, so everybody reaches it by moves, and its state is reached by optimizers
             // that train it alone.
-            unsafe {
+            let is_finite = unsafe {
                 plan_step::apply_gradient(executor, (number, 1), Access::Shared, &target, scratch);
-            }
-            trained.table.touch();
-            // SAFETY: as above.
-            if !unsafe { step_is_finite(executor, number, &trained.table) } {
-                return Err(Error::NotFinite(format!(
-                    "{}: the step led to NaN or infinity, which it holds now; a smaller learning \
-                     rate, l2 or clip may help",
-                    trained.table.label()
-                )));
+                step_is_finite(executor, number, table)
+            };
+            if !is_finite {
+                failed = Some(number);
             }
         }
-        Ok(loss)
+        let change = record_change();
+        self.trained
+            .iter()
+            .for_each(|trained| trained.table.touch_at(change));
+        match failed {
+            None => Ok(loss),
+            Some(number) => Err(Error::NotFinite(format!(
+                "{}: the step led to NaN or infinity, which it holds now; a smaller learning rate, l2 \
+                 or clip may help",
+                self.trained[number].table.label()
+            ))),
+        }
     }
 }
 

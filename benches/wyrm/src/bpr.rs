@@ -12,7 +12,7 @@ use wyrmling::train::sampling::Sampler;
 use wyrmling::train::{self, Fit, Flow, History, Source, Trainer};
 use wyrmling::{Input, Parameter};
 
-use crate::clock::{Line, Work};
+use crate::clock::{Line, Sides, Work, line};
 use crate::work::{parameter, theirs};
 
 const USERS: usize = 943;
@@ -22,8 +22,8 @@ const RATE: f32 = 0.05;
 
 pub fn lines() -> Vec<Line> {
     vec![
-        line("BPR epoch, 32 factors, batches of 10", 32, 10),
-        line("BPR epoch, 16 factors, batches of 1", 16, 1),
+        line("BPR epoch, 32 factors, batches of 10", || epoch(32, 10)),
+        line("BPR epoch, 16 factors, batches of 1", || epoch(16, 1)),
     ]
 }
 
@@ -37,7 +37,7 @@ fn columns() -> [Vec<u32>; 3] {
     [column(USERS, 2), column(ITEMS, 2), column(ITEMS, 1)]
 }
 
-fn line(name: &'static str, factors: usize, batch: usize) -> Line {
+fn epoch(factors: usize, batch: usize) -> Sides {
     let users = ParameterNode::new(theirs(USERS, factors));
     let items = ParameterNode::new(theirs(ITEMS, factors));
     let biases = ParameterNode::new(theirs(ITEMS, 1));
@@ -49,7 +49,9 @@ fn line(name: &'static str, factors: usize, batch: usize) -> Line {
     let sgd = wyrm::optim::SGD::new().learning_rate(RATE);
     let drawn = columns();
     let wyrm: Work = Box::new(move |epochs| {
-        let wide = drawn.each_ref().map(|column| column.iter().map(|&k| k as usize).collect::<Vec<_>>());
+        let wide = drawn
+            .each_ref()
+            .map(|column| column.iter().map(|&k| k as usize).collect::<Vec<_>>());
         for at in (0..epochs).flat_map(|_| (0..PAIRS).step_by(batch)) {
             for (input, column) in [&u, &i, &j].into_iter().zip(&wide) {
                 input.set_value(&column[at..at + batch]);
@@ -65,14 +67,15 @@ fn line(name: &'static str, factors: usize, batch: usize) -> Line {
         let inputs: [Input; 3] = std::array::from_fn(|_| Input::indices(vec![0; batch]));
         (tables, Parameter::new(vec![0.0_f32; ITEMS]), inputs)
     };
-    let loss_of = |([users, items], biases, [u, i, j]): &([Parameter; 2], Parameter, [Input; 3])| {
-        let user = users.clone().gather(u.clone());
-        let score = |item: &Input| {
-            let vector = items.clone().gather(item.clone());
-            user.clone().vecdot(vector) + biases.clone().gather(item.clone())
+    let loss_of =
+        |([users, items], biases, [u, i, j]): &([Parameter; 2], Parameter, [Input; 3])| {
+            let user = users.clone().gather(u.clone());
+            let score = |item: &Input| {
+                let vector = items.clone().gather(item.clone());
+                user.clone().vecdot(vector) + biases.clone().gather(item.clone())
+            };
+            -(score(i) - score(j)).logsigmoid().sum()
         };
-        -(score(i) - score(j)).logsigmoid().sum()
-    };
     let set = move |inputs: &[Input; 3], drawn: &[Vec<u32>; 3], at: usize| {
         for (input, column) in inputs.iter().zip(drawn) {
             input.set_slice(&column[at..at + batch]).expect("indices");
@@ -87,7 +90,8 @@ fn line(name: &'static str, factors: usize, batch: usize) -> Line {
             set(inputs, &drawn, at);
             loss.zero_grad();
             loss.backward();
-            sgd.step(&[users.param(), items.param(), biases.param()]).expect("finite numbers");
+            sgd.step(&[users.param(), items.param(), biases.param()])
+                .expect("finite numbers");
         }
     });
     let (ours, drawn) = (leaves(), columns());
@@ -100,7 +104,9 @@ fn line(name: &'static str, factors: usize, batch: usize) -> Line {
         }
     });
     let ours = leaves();
-    let program = loss_of(&ours).freeze().expect("the graph has been evaluated");
+    let program = loss_of(&ours)
+        .freeze()
+        .expect("the graph has been evaluated");
     let ids = ours.2.each_ref().map(Input::id);
     let sgd = Optimizer::sgd(f64::from(RATE)).expect("a positive rate");
     let frozen: Work = Box::new(move |epochs| {
@@ -110,7 +116,13 @@ fn line(name: &'static str, factors: usize, batch: usize) -> Line {
             sources: vec![
                 (ids[0], Source::Column(users.into())),
                 (ids[1], Source::Column(items.into())),
-                (ids[2], Source::Sampled { sampler, given: None }),
+                (
+                    ids[2],
+                    Source::Sampled {
+                        sampler,
+                        given: None,
+                    },
+                ),
             ],
             epochs: 0..epochs,
             batch_size: batch,
@@ -121,5 +133,10 @@ fn line(name: &'static str, factors: usize, batch: usize) -> Line {
         let go_on = &mut |_: usize, _: &History| Flow::Continue;
         train::fit(&program, &fit, &sgd, &AtomicBool::new(false), go_on).expect("a fit");
     });
-    Line { name, wyrm, typed, trainer: Some(trained), frozen }
+    Sides {
+        wyrm,
+        typed,
+        trainer: Some(trained),
+        frozen,
+    }
 }

@@ -8,10 +8,16 @@ const TURN: f64 = 10e6;
 /// So many repetitions of a piece of work.
 pub type Work = Box<dyn FnMut(usize)>;
 
+/// A line of the table: what is done, and how to set that up, which takes memory and time.
+pub type Line = (&'static str, Box<dyn FnOnce() -> Sides>);
+
+/// A line by its name.
+pub fn line(name: &'static str, set_up: impl FnOnce() -> Sides + 'static) -> Line {
+    (name, Box::new(set_up))
+}
+
 /// The same work in wyrm and here.
-pub struct Line {
-    /// What is done.
-    pub name: &'static str,
+pub struct Sides {
     /// In wyrm.
     pub wyrm: Work,
     /// By a graph of typed variables, with `backward` and, where it trains, `Optimizer::step`.
@@ -24,7 +30,10 @@ pub struct Line {
 
 /// Nanoseconds that the processor has spent on this process, whose work is on one thread at a time.
 fn now() -> f64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: `time` is a valid place for the result.
     let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
     assert!(failed == 0, "this system has no clock of processor time");
@@ -38,8 +47,8 @@ fn time(work: &mut Work, count: usize) -> f64 {
     now() - start
 }
 
-impl Line {
-    /// The medians, as a line of a table, of those sides whose names `is_wanted` wants.
+impl Sides {
+    /// The medians of those sides whose names `is_wanted` wants.
     pub fn measure(self, is_wanted: impl Fn(&str) -> bool) -> String {
         let wanted = |name, work: Option<Work>| work.filter(|_| is_wanted(name));
         let sides = [
@@ -71,6 +80,6 @@ impl Line {
             None => String::new(),
         };
         let [typed, trainer, frozen] = [&medians[1], &medians[2], &medians[3]].map(ours);
-        format!("{:<40} {wyrm:>12.0} {typed:>20} {trainer:>20} {frozen:>20}", self.name)
+        format!("{wyrm:>12.0} {typed:>20} {trainer:>20} {frozen:>20}")
     }
 }

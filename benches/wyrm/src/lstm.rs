@@ -7,13 +7,13 @@ use rand::{SeedableRng, XorShiftRng};
 use wyrm::nn::losses::sparse_categorical_crossentropy;
 use wyrm::optim::Optimizer as _;
 use wyrm::{DataInput, IndexInputNode, ParameterNode};
+use wyrmling::exec::Leaf;
 use wyrmling::graph::ops;
 use wyrmling::optim::Optimizer;
 use wyrmling::train::{self, Fit, Flow, History, Source, Trainer};
-use wyrmling::exec::Leaf;
 use wyrmling::{Array, Input, Parameter, Type, Variable};
 
-use crate::clock::{Line, Work};
+use crate::clock::{Line, Sides, Work, line};
 use crate::work::{numbers, ours, parameter, theirs};
 
 const DIGITS: usize = 10;
@@ -22,14 +22,17 @@ const STRETCHES: usize = 1000;
 
 pub fn lines() -> Vec<Line> {
     vec![
-        training("LSTM step, 4 x 16 -> 32", 4, 16, 32),
-        training("LSTM step, 10 x 64 -> 128", 10, 64, 128),
+        line("1,000 LSTM steps, 4 x 16 -> 32", || training(4, 16, 32)),
+        line("1,000 LSTM steps, 10 x 64 -> 128", || training(10, 64, 128)),
     ]
 }
 
 /// Numbers of digits that look random.
 fn digits(count: usize) -> Vec<u32> {
-    numbers(count).into_iter().map(|x| ((x + 0.5) * DIGITS as f32) as u32 % DIGITS as u32).collect()
+    numbers(count)
+        .into_iter()
+        .map(|x| ((x + 0.5) * DIGITS as f32) as u32 % DIGITS as u32)
+        .collect()
 }
 
 /// The four gates of a cell: weights of the hidden state and the input, one above the other, and offsets.
@@ -40,7 +43,9 @@ struct Cell {
 impl Cell {
     fn new(inputs: usize, units: usize) -> Cell {
         let gate = || (parameter(inputs + units, units), parameter(1, units));
-        Cell { gates: std::array::from_fn(|_| gate()) }
+        Cell {
+            gates: std::array::from_fn(|_| gate()),
+        }
     }
 
     /// One step of the recurrence, as wyrm's cell has it.
@@ -56,7 +61,9 @@ impl Cell {
     }
 
     fn parameters(&self) -> impl Iterator<Item = &Parameter> {
-        self.gates.iter().flat_map(|(weights, offset)| [weights, offset])
+        self.gates
+            .iter()
+            .flat_map(|(weights, offset)| [weights, offset])
     }
 }
 
@@ -76,23 +83,35 @@ impl Network {
         let (last, table) = (parameter(units, DIGITS), parameter(DIGITS, inputs));
         let digits: Vec<Input> = (0..=length).map(|_| Input::indices(vec![0])).collect();
         let zeros = || Input::new(ours(1, units)).boxed();
-        let (_, hidden) = digits[..length].iter().fold((zeros(), zeros()), |state, digit| {
-            cell.step(&table.clone().gather(digit.clone()).boxed(), state)
-        });
+        let (_, hidden) = digits[..length]
+            .iter()
+            .fold((zeros(), zeros()), |state, digit| {
+                cell.step(&table.clone().gather(digit.clone()).boxed(), state)
+            });
         let prediction = hidden.matmul(last.clone()).boxed();
         let target = digits[length].clone().boxed();
-        let loss = ops::cross_entropy(&prediction, &target).expect("a class a row").sum().boxed();
-        Network { cell, last, table, digits, loss }
+        let loss = ops::cross_entropy(&prediction, &target)
+            .expect("a class a row")
+            .sum()
+            .boxed();
+        Network {
+            cell,
+            last,
+            table,
+            digits,
+            loss,
+        }
     }
 
     fn parameters(&self) -> impl Iterator<Item = &Parameter> {
         self.cell.parameters().chain([&self.last, &self.table])
     }
 
-    /// Takes a step for each of so many stretches of digits.
+    /// Takes a step for each stretch of digits, so many times.
     fn each(&self, count: usize, mut step: impl FnMut()) {
         let numbers = digits(STRETCHES + self.digits.len());
-        for stretch in numbers.windows(self.digits.len()).cycle().take(count) {
+        let length = self.digits.len();
+        for stretch in (0..count).flat_map(|_| numbers.windows(length).take(STRETCHES)) {
             for (input, &digit) in self.digits.iter().zip(stretch) {
                 input.set_slice(&[digit]).expect("an index");
             }
@@ -102,7 +121,7 @@ impl Network {
 }
 
 /// A step of SGD for each stretch of digits.
-fn training(name: &'static str, length: usize, inputs: usize, units: usize) -> Line {
+fn training(length: usize, inputs: usize, units: usize) -> Sides {
     let mut rng = XorShiftRng::from_seed([1; 16]);
     let layer = wyrm::nn::lstm::Parameters::new(inputs, units, &mut rng).build();
     let last = ParameterNode::new(theirs(units, DIGITS));
@@ -116,7 +135,7 @@ fn training(name: &'static str, length: usize, inputs: usize, units: usize) -> L
     let sgd = wyrm::optim::SGD::new().learning_rate(RATE);
     let wyrm: Work = Box::new(move |count| {
         let digits = digits(STRETCHES + length);
-        for stretch in digits.windows(length + 1).cycle().take(count) {
+        for stretch in (0..count).flat_map(|_| digits.windows(length + 1).take(STRETCHES)) {
             for (step, &digit) in steps.iter().zip(stretch) {
                 step.set_value(digit as usize);
             }
@@ -152,8 +171,11 @@ fn training(name: &'static str, length: usize, inputs: usize, units: usize) -> L
     let frozen: Work = Box::new(move |count| {
         let digits = digits(STRETCHES + length);
         let column = |at: usize| Source::Column(digits[at..at + STRETCHES].to_vec().into());
-        let mut sources: Vec<(u64, Source)> =
-            ids.iter().enumerate().map(|(at, &id)| (id, column(at))).collect();
+        let mut sources: Vec<(u64, Source)> = ids
+            .iter()
+            .enumerate()
+            .map(|(at, &id)| (id, column(at)))
+            .collect();
         // The state that a sequence begins with is the same for all.
         for leaf in program.inputs() {
             if let Leaf::Input { id, ty, .. } = leaf
@@ -165,7 +187,7 @@ fn training(name: &'static str, length: usize, inputs: usize, units: usize) -> L
         }
         let fit = Fit {
             sources,
-            epochs: 0..count.div_ceil(STRETCHES),
+            epochs: 0..count,
             batch_size: 1,
             threads: 1,
             seed: 1,
@@ -176,5 +198,10 @@ fn training(name: &'static str, length: usize, inputs: usize, units: usize) -> L
             train::fit(&program, &fit, &sgd, &AtomicBool::new(false), go_on).expect("a fit"),
         );
     });
-    Line { name, wyrm, typed, trainer: Some(trained), frozen }
+    Sides {
+        wyrm,
+        typed,
+        trainer: Some(trained),
+        frozen,
+    }
 }

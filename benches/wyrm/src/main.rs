@@ -30,12 +30,13 @@ fn main() {
         lstm::lines,
         bpr::lines,
     ];
-    println!("{:<40} {:>12} {:>20} {:>20} {:>20}", "ns", "wyrm", "typed", "trainer", "frozen");
-    for lines in groups {
-        for line in lines() {
-            if words.is_empty() || words.iter().any(|word| line.name.contains(word.as_str())) {
-                println!("{}", line.measure(is_wanted));
-            }
+    println!(
+        "{:<40} {:>12} {:>20} {:>20} {:>20}",
+        "ns", "wyrm", "typed", "trainer", "frozen"
+    );
+    for (name, set_up) in groups.into_iter().flat_map(|lines| lines()) {
+        if words.is_empty() || words.iter().any(|word| name.contains(word.as_str())) {
+            println!("{name:<40} {}", set_up().measure(is_wanted));
         }
     }
 }

@@ -4,24 +4,27 @@ use std::hint::black_box;
 
 use wyrm::ParameterNode;
 
-use crate::clock::{Line, Work};
+use crate::clock::{Line, Sides, Work, line};
 use crate::work::{parameter, theirs};
 
 pub fn lines() -> Vec<Line> {
     vec![
-        product("product (64, 64) (64, 1)", [64, 64, 1]),
-        product("product (10, 32) (32, 10)", [10, 32, 10]),
-        product("product (64, 64) (64, 64)", [64; 3]),
-        product("product (4, 4) (4, 4)", [4; 3]),
-        product("product (16, 16) (16, 16)", [16; 3]),
-        product("product (1, 64) (64, 64)", [1, 64, 64]),
-        reused(),
+        line("product (64, 64) (64, 1)", || product([64, 64, 1])),
+        line("product (10, 32) (32, 10)", || product([10, 32, 10])),
+        line("product (64, 64) (64, 64)", || product([64; 3])),
+        line("product (4, 4) (4, 4)", || product([4; 3])),
+        line("product (16, 16) (16, 16)", || product([16; 3])),
+        line("product (1, 64) (64, 64)", || product([1, 64, 64])),
+        line("node_reuse (1, 128) (128, 10)", reused),
     ]
 }
 
 /// A product and its gradients. The value of a parameter is set anew, lest ours be taken from before.
-fn product(name: &'static str, [rows, inner, columns]: [usize; 3]) -> Line {
-    let (x, y) = (ParameterNode::new(theirs(rows, inner)), ParameterNode::new(theirs(inner, columns)));
+fn product([rows, inner, columns]: [usize; 3]) -> Sides {
+    let (x, y) = (
+        ParameterNode::new(theirs(rows, inner)),
+        ParameterNode::new(theirs(inner, columns)),
+    );
     let mut z = x.dot(&y);
     let wyrm: Work = Box::new(move |count| {
         for _ in 0..count {
@@ -47,12 +50,20 @@ fn product(name: &'static str, [rows, inner, columns]: [usize; 3]) -> Line {
             let _ = black_box(program.value_and_grad(&[]));
         }
     });
-    Line { name, wyrm, typed, trainer: None, frozen }
+    Sides {
+        wyrm,
+        typed,
+        trainer: None,
+        frozen,
+    }
 }
 
 /// wyrm's own benchmark `node_reuse`: a product that is added four times.
-fn reused() -> Line {
-    let (x, y) = (ParameterNode::new(theirs(1, 128)), ParameterNode::new(theirs(128, 10)));
+fn reused() -> Sides {
+    let (x, y) = (
+        ParameterNode::new(theirs(1, 128)),
+        ParameterNode::new(theirs(128, 10)),
+    );
     let v = x.dot(&y);
     let mut z = v.clone() + v.clone() + v.clone() + v;
     let wyrm: Work = Box::new(move |count| {
@@ -80,5 +91,10 @@ fn reused() -> Line {
             let _ = black_box(program.value_and_grad(&[]));
         }
     });
-    Line { name: "node_reuse (1, 128) (128, 10)", wyrm, typed, trainer: None, frozen }
+    Sides {
+        wyrm,
+        typed,
+        trainer: None,
+        frozen,
+    }
 }

@@ -9,18 +9,24 @@ use wyrmling::optim::Optimizer;
 use wyrmling::train::{self, Fit, Flow, History, Source, Trainer};
 use wyrmling::{Array, Input, Parameter};
 
-use crate::clock::{Line, Work};
+use crate::clock::{Line, Sides, Work, line};
 use crate::work::{numbers, theirs};
 
 const RATE: f32 = 0.01;
 
 pub fn lines() -> Vec<Line> {
-    vec![step(), built()]
+    vec![
+        line("regression: set, backward, step", step),
+        line("regression: build, backward", built),
+    ]
 }
 
 /// Sets the inputs, computes the gradients and changes the parameters, on one graph.
-fn step() -> Line {
-    let (slope, intercept) = (ParameterNode::new(theirs(1, 1)), ParameterNode::new(theirs(1, 1)));
+fn step() -> Sides {
+    let (slope, intercept) = (
+        ParameterNode::new(theirs(1, 1)),
+        ParameterNode::new(theirs(1, 1)),
+    );
     let (x, y) = (InputNode::new(theirs(1, 1)), InputNode::new(theirs(1, 1)));
     let mut loss = (y.clone() - (slope * x.clone() + intercept)).square();
     let sgd = wyrm::optim::SGD::new().learning_rate(RATE);
@@ -35,9 +41,16 @@ fn step() -> Line {
         }
     });
 
-    let leaves = || [0.5_f32, 0.5].map(Parameter::new).into_iter().zip([0.0_f32, 0.0].map(Input::new));
+    let leaves = || {
+        [0.5_f32, 0.5]
+            .map(Parameter::new)
+            .into_iter()
+            .zip([0.0_f32, 0.0].map(Input::new))
+    };
     let loss_of = |leaves: &[(Parameter, Input)]| {
-        let [(slope, x), (intercept, y)] = leaves else { unreachable!("two of each") };
+        let [(slope, x), (intercept, y)] = leaves else {
+            unreachable!("two of each")
+        };
         (y.clone() - (slope.clone() * x.clone() + intercept.clone())).square()
     };
     let sgd = || Optimizer::sgd(f64::from(RATE)).expect("a positive rate");
@@ -52,7 +65,8 @@ fn step() -> Line {
             set(&ours, number);
             loss.zero_grad();
             loss.backward();
-            by.step(&[ours[0].0.param(), ours[1].0.param()]).expect("finite numbers");
+            by.step(&[ours[0].0.param(), ours[1].0.param()])
+                .expect("finite numbers");
         }
     });
     let (ours, data) = (leaves().collect::<Vec<_>>(), numbers(1024));
@@ -88,12 +102,20 @@ fn step() -> Line {
         let go_on = &mut |_: usize, _: &History| Flow::Continue;
         train::fit(&program, &fit, &by, &AtomicBool::new(false), go_on).expect("a fit");
     });
-    Line { name: "regression: set, backward, step", wyrm, typed, trainer: Some(trained), frozen }
+    Sides {
+        wyrm,
+        typed,
+        trainer: Some(trained),
+        frozen,
+    }
 }
 
 /// Builds the graph of a loss and computes its gradients.
-fn built() -> Line {
-    let (slope, intercept) = (ParameterNode::new(theirs(1, 1)), ParameterNode::new(theirs(1, 1)));
+fn built() -> Sides {
+    let (slope, intercept) = (
+        ParameterNode::new(theirs(1, 1)),
+        ParameterNode::new(theirs(1, 1)),
+    );
     let (x, y) = (InputNode::new(theirs(1, 1)), InputNode::new(theirs(1, 1)));
     let wyrm: Work = Box::new(move |count| {
         for _ in 0..count {
@@ -105,7 +127,9 @@ fn built() -> Line {
     });
     let (slope, intercept) = (Parameter::new(0.5_f32), Parameter::new(0.5_f32));
     let (x, y) = (Input::new(0.25_f32), Input::new(0.75_f32));
-    let program = (y.clone() - (slope.clone() * x.clone() + intercept.clone())).square().freeze();
+    let program = (y.clone() - (slope.clone() * x.clone() + intercept.clone()))
+        .square()
+        .freeze();
     let program = program.expect("the graph has been evaluated");
     let typed: Work = Box::new(move |count| {
         for _ in 0..count {
@@ -121,5 +145,10 @@ fn built() -> Line {
             let _ = black_box(program.value_and_grad(&inputs));
         }
     });
-    Line { name: "regression: build, backward", wyrm, typed, trainer: None, frozen }
+    Sides {
+        wyrm,
+        typed,
+        trainer: None,
+        frozen,
+    }
 }

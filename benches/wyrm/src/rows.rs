@@ -7,7 +7,7 @@ use wyrmling::Input;
 use wyrmling::optim::{Optimizer, Rule, Settings};
 use wyrmling::train::{self, Fit, Flow, History, Source, Trainer};
 
-use crate::clock::{Line, Work};
+use crate::clock::{Line, Sides, Work, line};
 use crate::work::{parameter, theirs};
 
 const ROWS: usize = 100_000;
@@ -22,13 +22,21 @@ fn chosen() -> impl Iterator<Item = u32> {
 
 pub fn lines() -> Vec<Line> {
     let adagrad = Rule::Adagrad { eps: 1e-10 };
+    let rate = RATE as f32;
     vec![
-        line("10,000 single rows, SGD", wyrm::optim::SGD::new().learning_rate(RATE as f32), Rule::Sgd { momentum: 0.0 }),
-        line("10,000 single rows, Adagrad", wyrm::optim::Adagrad::new().learning_rate(RATE as f32), adagrad),
+        line("10,000 single rows, SGD", move || {
+            single_rows(
+                wyrm::optim::SGD::new().learning_rate(rate),
+                Rule::Sgd { momentum: 0.0 },
+            )
+        }),
+        line("10,000 single rows, Adagrad", move || {
+            single_rows(wyrm::optim::Adagrad::new().learning_rate(rate), adagrad)
+        }),
     ]
 }
 
-fn line(name: &'static str, theirs_by: impl wyrm::optim::Optimizer + 'static, rule: Rule) -> Line {
+fn single_rows(theirs_by: impl wyrm::optim::Optimizer + 'static, rule: Rule) -> Sides {
     let optimizer = move || Optimizer::new(rule, Settings::new(RATE)).expect("settings in range");
     let table = ParameterNode::new(theirs(ROWS, WIDTH));
     let index = IndexInputNode::new(&[0]);
@@ -79,5 +87,10 @@ fn line(name: &'static str, theirs_by: impl wyrm::optim::Optimizer + 'static, ru
         let go_on = &mut |_: usize, _: &History| Flow::Continue;
         train::fit(&program, &fit, &ours_by, &AtomicBool::new(false), go_on).expect("a fit");
     });
-    Line { name, wyrm, typed, trainer: Some(trained), frozen }
+    Sides {
+        wyrm,
+        typed,
+        trainer: Some(trained),
+        frozen,
+    }
 }
