@@ -125,6 +125,12 @@ impl Variable<ParameterNode> {
     }
 }
 
+impl AsRef<Param> for Variable<ParameterNode> {
+    fn as_ref(&self) -> &Param {
+        self.param()
+    }
+}
+
 /// What leaves of every kind have; a boxed variable may be any of them.
 impl<N: ?Sized + IntoDyn> Variable<N> {
     /// Sets the value of a leaf; everything above is computed again when it is next read.

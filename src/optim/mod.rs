@@ -31,6 +31,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
+use smallvec::SmallVec;
+
 pub use penalty::{L2Per, Penalized};
 pub use rule::Rule;
 pub use snapshot::{Resumed, Snapshot};
@@ -83,6 +85,11 @@ fn check(name: &str, value: f64, ok: bool, expected: &str) -> Result<()> {
 /// Refuses what is no learning rate.
 fn check_lr(lr: f64) -> Result<()> {
     check("lr", lr, lr > 0.0, "a positive number")
+}
+
+/// Refuses what is no bound on a gradient.
+fn check_clip(clip: f64) -> Result<()> {
+    check("clip", clip, clip > 0.0, "a positive number or None")
 }
 
 /// What a rule remembers about one table.
@@ -182,7 +189,7 @@ impl Optimizer {
         check_lr(lr)?;
         penalty::check_l2(l2)?;
         if let Some(clip) = clip {
-            check("clip", clip, clip > 0.0, "a positive number or None")?;
+            check_clip(clip)?;
         }
         rule.check()?;
         Ok(Optimizer {
@@ -200,6 +207,63 @@ impl Optimizer {
     /// As [`new`](Self::new).
     pub fn sgd(lr: f64) -> Result<Self> {
         Self::new(Rule::Sgd { momentum: 0.0 }, Settings::new(lr))
+    }
+
+    /// Stochastic gradient descent in which `momentum` of the last step is taken again (Polyak 1964).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn momentum(lr: f64, momentum: f64) -> Result<Self> {
+        Self::new(Rule::Sgd { momentum }, Settings::new(lr))
+    }
+
+    /// Adagrad (Duchi, Hazan and Singer 2011), with 1e-10 in the denominator.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn adagrad(lr: f64) -> Result<Self> {
+        Self::new(Rule::Adagrad { eps: 1e-10 }, Settings::new(lr))
+    }
+
+    /// Adam (Kingma and Ba 2015), with its authors' decays of .9 and .999 and 1e-8 in the denominator.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn adam(lr: f64) -> Result<Self> {
+        let rule = Rule::Adam {
+            beta1: 0.9,
+            beta2: 0.999,
+            eps: 1e-8,
+        };
+        Self::new(rule, Settings::new(lr))
+    }
+
+    /// The same with a penalty `l2/2 · |w|²` once a step.
+    ///
+    /// ```
+    /// use wyrmling::optim::Optimizer;
+    ///
+    /// let adam = Optimizer::adam(0.01)?.l2(1e-4)?.clip(5.0)?;
+    /// assert_eq!((adam.settings().l2, adam.settings().clip), (1e-4, Some(5.0)));
+    /// # Ok::<(), wyrmling::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Value`] if it is negative or not finite.
+    pub fn l2(mut self, l2: f64) -> Result<Self> {
+        penalty::check_l2(l2)?;
+        self.settings.l2 = l2;
+        Ok(self)
+    }
+
+    /// The same, with each element of a gradient clipped to `±bound`.
+    ///
+    /// # Errors
+    /// [`Error::Value`] if the bound is not positive and finite.
+    pub fn clip(mut self, bound: f64) -> Result<Self> {
+        check_clip(bound)?;
+        self.settings.clip = Some(bound);
+        Ok(self)
     }
 
     /// The rule.
@@ -266,7 +330,22 @@ impl Optimizer {
     /// [`Error::State`] if a parameter is being trained, [`Error::Memory`] if there is not the
     /// memory to take the step back, [`Error::Interrupted`] if the caller asked to stop; no parameter
     /// is changed then.
-    pub fn step(&self, params: &[&Param]) -> Result<()> {
+    pub fn step<P: AsRef<Param>>(&self, params: &[P]) -> Result<()> {
+        let params: SmallVec<[&Param; 8]> = params.iter().map(AsRef::as_ref).collect();
+        self.step_all(&params)
+    }
+
+    /// As [`step`](Self::step), and then clears the gradients.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step); the gradients are kept then.
+    pub fn step_and_clear<P: AsRef<Param>>(&self, params: &[P]) -> Result<()> {
+        self.step(params)?;
+        params.iter().for_each(|param| param.as_ref().zero_grad());
+        Ok(())
+    }
+
+    fn step_all(&self, params: &[&Param]) -> Result<()> {
         let work = self.prepare(params)?;
         let _locks = Table::exclusive_all(work.iter().map(|item| &**item.table))?;
         let touched = || work.iter().flat_map(Work::all_touched);

@@ -37,4 +37,5 @@ mod soundness;
 mod split;
 mod structured;
 mod train;
+mod trainer;
 mod work;
