@@ -16,8 +16,9 @@
 //! ```
 //!
 //! Where to start: [`graph`] builds expressions, and says which of its functions panic and
-//! which return errors; [`freeze`](Variable::freeze) makes a [`Program`], which [`train::fit()`]
-//! trains; [`rules::Operator`] is what to implement for an operator of your own. Each module
+//! which return errors; a [`train::Trainer`] trains a graph in a loop of yours, and
+//! [`freeze`](Variable::freeze) makes a [`Program`], which [`train::fit()`] trains on columns of data;
+//! [`io`] and [`rank`] read interactions, number ids, and rank items; [`rules::Operator`] is what to implement for an operator of your own. Each module
 //! says what it is and why, `docs/architecture.md` has the picture.
 #![cfg_attr(
     not(all(feature = "jit", unix, target_arch = "x86_64")),

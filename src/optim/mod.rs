@@ -15,6 +15,7 @@
 //! it back, and by training, when a loss shows it or at the end.
 
 pub(crate) mod apply;
+mod by_name;
 mod distinct;
 pub(crate) mod gradient;
 mod grouped;
@@ -22,6 +23,7 @@ mod pass;
 mod penalty;
 mod powers;
 mod rule;
+mod settings;
 mod sgd;
 mod snapshot;
 mod undo;
@@ -33,8 +35,9 @@ use std::sync::{Arc, Weak};
 
 use smallvec::SmallVec;
 
-pub use penalty::{L2Per, Penalized};
+pub use penalty::Penalized;
 pub use rule::Rule;
+pub use settings::{L2Per, Settings};
 pub use snapshot::{Resumed, Snapshot};
 
 use crate::array::{Array, Type, Typed, with_real};
@@ -44,53 +47,8 @@ use crate::process::Mutex;
 use crate::table::{Gradient, Param, Table};
 use gradient::{Access, OnePart, Scratch, StepTarget};
 use powers::Powers;
+use settings::{check, check_clip, check_lr};
 pub(crate) use undo::Touched;
-
-/// Settings that every optimizer has.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
-    /// Learning rate: the size of a step.
-    pub lr: f64,
-    /// Weight of the penalty `l2/2 · |w|²`.
-    pub l2: f64,
-    /// How often the penalty counts.
-    pub l2_per: L2Per,
-    /// Bound on each element of the gradient.
-    pub clip: Option<f64>,
-}
-
-impl Settings {
-    /// A learning rate alone.
-    pub fn new(lr: f64) -> Self {
-        Settings {
-            lr,
-            l2: 0.0,
-            l2_per: L2Per::Step,
-            clip: None,
-        }
-    }
-}
-
-/// Checks that a setting lies in a range.
-fn check(name: &str, value: f64, ok: bool, expected: &str) -> Result<()> {
-    if ok && value.is_finite() {
-        Ok(())
-    } else {
-        Err(Error::Value(format!(
-            "{name}: expected {expected}, got {value}"
-        )))
-    }
-}
-
-/// Refuses what is no learning rate.
-fn check_lr(lr: f64) -> Result<()> {
-    check("lr", lr, lr > 0.0, "a positive number")
-}
-
-/// Refuses what is no bound on a gradient.
-fn check_clip(clip: f64) -> Result<()> {
-    check("clip", clip, clip > 0.0, "a positive number or None")
-}
 
 /// What a rule remembers about one table.
 #[derive(Debug)]
@@ -199,71 +157,6 @@ impl Optimizer {
             own_l2: Vec::new(),
             states: Mutex::new(States::default()),
         })
-    }
-
-    /// Stochastic gradient descent.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn sgd(lr: f64) -> Result<Self> {
-        Self::new(Rule::Sgd { momentum: 0.0 }, Settings::new(lr))
-    }
-
-    /// Stochastic gradient descent in which `momentum` of the last step is taken again (Polyak 1964).
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn momentum(lr: f64, momentum: f64) -> Result<Self> {
-        Self::new(Rule::Sgd { momentum }, Settings::new(lr))
-    }
-
-    /// Adagrad (Duchi, Hazan and Singer 2011), with 1e-10 in the denominator.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn adagrad(lr: f64) -> Result<Self> {
-        Self::new(Rule::Adagrad { eps: 1e-10 }, Settings::new(lr))
-    }
-
-    /// Adam (Kingma and Ba 2015), with its authors' decays of .9 and .999 and 1e-8 in the denominator.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn adam(lr: f64) -> Result<Self> {
-        let rule = Rule::Adam {
-            beta1: 0.9,
-            beta2: 0.999,
-            eps: 1e-8,
-        };
-        Self::new(rule, Settings::new(lr))
-    }
-
-    /// The same with a penalty `l2/2 · |w|²` once a step.
-    ///
-    /// ```
-    /// use wyrmling::optim::Optimizer;
-    ///
-    /// let adam = Optimizer::adam(0.01)?.l2(1e-4)?.clip(5.0)?;
-    /// assert_eq!((adam.settings().l2, adam.settings().clip), (1e-4, Some(5.0)));
-    /// # Ok::<(), wyrmling::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::Value`] if it is negative or not finite.
-    pub fn l2(mut self, l2: f64) -> Result<Self> {
-        penalty::check_l2(l2)?;
-        self.settings.l2 = l2;
-        Ok(self)
-    }
-
-    /// The same, with each element of a gradient clipped to `±bound`.
-    ///
-    /// # Errors
-    /// [`Error::Value`] if the bound is not positive and finite.
-    pub fn clip(mut self, bound: f64) -> Result<Self> {
-        check_clip(bound)?;
-        self.settings.clip = Some(bound);
-        Ok(self)
     }
 
     /// The rule.

@@ -69,10 +69,10 @@ impl<'a> Member<'a> {
 ///     let weights = Parameter::shared(Arc::clone(&shared[0]));
 ///     let row = Input::indices(vec![0]);
 ///     let loss = (weights.clone().gather(row.clone()) - 1.0).square().sum();
+///     let mut trainer = worker.trainer(&loss)?;
 ///     for k in 0..200 {
-///         row.set_value(vec![(2 * k + worker.number as u32) % 4])?;
-///         loss.try_backward()?;
-///         worker.step(&[weights.param()])?;
+///         row.set_slice(&[(2 * k + worker.number as u32) % 4])?;
+///         trainer.step()?;
 ///     }
 ///     Ok(())
 /// })?;

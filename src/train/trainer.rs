@@ -33,14 +33,14 @@ use crate::table::{OwnTraining, Table, record_change};
 const PLANS: usize = 64;
 
 /// A parameter, and what its steps need.
-struct Trained {
+struct TrainerTable {
     table: Arc<Table>,
     state: Arc<State>,
     scratch: TableScratch,
 }
 
 /// A leaf of the graph that may get another value between two steps.
-struct Held {
+struct TrainerLeaf {
     leaf: usize,
     node: Variable,
     /// Whether the program makes plans by its shape, as by that of any input.
@@ -73,9 +73,9 @@ pub struct Trainer<'o> {
     /// Given back before the tables go.
     _training: Option<OwnTraining>,
     program: Program,
-    held: Vec<Held>,
+    held: Vec<TrainerLeaf>,
     executors: ExecutorSet,
-    trained: Vec<Trained>,
+    trained: Vec<TrainerTable>,
     optimizer: &'o Optimizer,
     /// A graph belongs to one thread.
     _in_this_thread: PhantomData<*const ()>,
@@ -132,7 +132,7 @@ impl<'o> Trainer<'o> {
             ));
         }
         let trained = program.tables().iter().map(|table| {
-            Ok(Trained {
+            Ok(TrainerTable {
                 table: Arc::clone(table),
                 state: optimizer.state(table)?,
                 scratch: TableScratch::new(table, 0)?,
@@ -153,7 +153,7 @@ impl<'o> Trainer<'o> {
                     _ => false,
                 };
                 let node = nodes.iter().find(is_it)?.clone();
-                Some(Held {
+                Some(TrainerLeaf {
                     leaf,
                     node,
                     is_input: matches!(of, Leaf::Input { .. }),
@@ -229,7 +229,7 @@ impl<'o> Trainer<'o> {
         }
         let mut failed = None;
         for (number, trained) in self.trained.iter_mut().enumerate() {
-            let Trained {
+            let TrainerTable {
                 table,
                 state,
                 scratch,
