@@ -36,6 +36,7 @@ pub mod graph;
 mod interrupt;
 pub mod io;
 pub mod ir;
+pub mod nn;
 pub mod optim;
 mod process;
 #[cfg(feature = "python")]
