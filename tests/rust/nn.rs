@@ -12,7 +12,7 @@ fn rng() -> Xoshiro256PlusPlus {
 }
 
 fn values(of: &Variable<impl ?Sized + IntoDyn>) -> Vec<f64> {
-    of.value().unwrap().to_f64()
+    of.value().expect("what fits").to_f64()
 }
 
 fn vector(phase: f64) -> Vec<f64> {
@@ -23,7 +23,7 @@ fn vector(phase: f64) -> Vec<f64> {
 
 fn constant(numbers: &[f64]) -> Variable {
     let numbers = numbers.iter().map(|&x| x as f32).collect();
-    Constant::new(Array::F32(Dense::new(&[3], numbers).unwrap())).boxed()
+    Constant::new(Array::F32(Dense::new(&[3], numbers).expect("what fits"))).boxed()
 }
 
 fn sigmoid(x: f64) -> f64 {
@@ -53,15 +53,15 @@ fn assert_gradient(parameters: &[&Parameter], loss: &Variable<impl ?Sized + Into
     loss.zero_grad();
     loss.backward();
     for parameter in parameters {
-        let gradient = parameter.grad().unwrap().to_dense().to_f64();
-        let start = parameter.value().unwrap();
+        let gradient = parameter.grad().expect("what fits").to_dense().to_f64();
+        let start = parameter.value().expect("what fits");
         for k in 0..start.size() {
             let at = |step: f64| {
                 let mut moved = start.to_f64();
                 moved[k] += step;
                 let moved = moved.into_iter().map(|x| x as f32).collect();
-                let moved = Dense::new(start.shape(), moved).unwrap();
-                parameter.set_value(moved).unwrap();
+                let moved = Dense::new(start.shape(), moved).expect("what fits");
+                parameter.set_value(moved).expect("what fits");
                 values(loss).iter().sum::<f64>()
             };
             let difference = (at(0.01) - at(-0.01)) / 0.02;
@@ -71,7 +71,7 @@ fn assert_gradient(parameters: &[&Parameter], loss: &Variable<impl ?Sized + Into
                 gradient[k]
             );
         }
-        parameter.set_value(start).unwrap();
+        parameter.set_value(start).expect("what fits");
     }
 }
 
@@ -82,7 +82,7 @@ fn a_cell_is_what_its_formula_says() {
         let make = if coupled { Lstm::coupled } else { Lstm::new };
         let lstm = make(3, UNITS, &mut rng()).unwrap();
         let parts = if coupled { 3 } else { 4 };
-        let [of_vector, of_state, bias] = lstm.parameters().map(|p| values(p));
+        let [of_vector, of_state, bias] = lstm.parameters().map(values);
         assert_eq!(bias.iter().sum::<f64>(), if coupled { 0.0 } else { 2.0 });
         let (mut state, mut memory) = (vec![0.0; UNITS], vec![0.0; UNITS]);
         let found = lstm
@@ -115,7 +115,7 @@ fn a_cell_is_what_its_formula_says() {
 fn a_gated_unit_is_what_its_formula_says() {
     const UNITS: usize = 2;
     let gru = Gru::new(3, UNITS, &mut rng()).unwrap();
-    let [of_vector, of_state, bias] = gru.parameters().map(|p| values(p));
+    let [of_vector, of_state, bias] = gru.parameters().map(values);
     let mut state = vec![0.0; UNITS];
     let found = gru
         .states([0.0, 1.0, 2.0].map(|phase| constant(&vector(phase))))
@@ -123,12 +123,12 @@ fn a_gated_unit_is_what_its_formula_says() {
     for (step, found) in found.iter().enumerate() {
         let given = product(&vector(step as f64), &of_vector, 3 * UNITS);
         let own = product(&state, &of_state, 3 * UNITS);
-        for unit in 0..UNITS {
+        for (unit, state) in state.iter_mut().enumerate() {
             let [r, z, n] = [0, 1, 2].map(|part| part * UNITS + unit);
             let reset = sigmoid(given[r] + bias[r] + own[r]);
             let update = sigmoid(given[z] + bias[z] + own[z]);
             let new = (given[n] + bias[n] + reset * own[n]).tanh();
-            state[unit] = (1.0 - update) * new + update * state[unit];
+            *state = (1.0 - update) * new + update * *state;
         }
         assert_close(&values(found), &state);
     }

@@ -35,7 +35,7 @@ fn optimizers() -> impl Iterator<Item = Optimizer> {
             l2_per: L2Per::Sample,
             ..full
         };
-        [plain, full, each].map(|settings| Optimizer::new(rule, settings).unwrap())
+        [plain, full, each].map(|settings| Optimizer::new(rule, settings).expect("what fits"))
     })
 }
 
@@ -50,7 +50,7 @@ struct Model<N: ?Sized> {
 fn matrix(rows: usize, columns: usize, phase: f64) -> Array {
     let numbers = (0..rows * columns).map(|k| (k as f64 + phase).sin());
     Dense::new(&[rows, columns], numbers.collect())
-        .unwrap()
+        .expect("what fits")
         .into()
 }
 
@@ -78,12 +78,17 @@ impl<N: ?Sized + IntoDyn> Model<N> {
         let rows: Vec<u32> = (0..count)
             .map(|k| ((step * 5 + k / 2) % 7) as u32)
             .collect();
-        self.rows.set_slice(&rows).unwrap();
-        self.x.set_value(matrix(count, 2, step as f64)).unwrap();
+        self.rows.set_slice(&rows).expect("what fits");
+        self.x
+            .set_value(matrix(count, 2, step as f64))
+            .expect("what fits");
     }
 
     fn values(&self) -> Vec<f64> {
-        let values = self.parameters.iter().map(|p| p.value().unwrap().to_f64());
+        let values = self
+            .parameters
+            .iter()
+            .map(|p| p.value().expect("what fits").to_f64());
         values.flatten().collect()
     }
 }
