@@ -52,7 +52,7 @@ impl Optimizer {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Value`] if it is negative or not finite.
+    /// [`Error::Value`](crate::Error::Value) if it is negative or not finite.
     pub fn l2(mut self, l2: f64) -> Result<Self> {
         penalty::check_l2(l2)?;
         self.settings.l2 = l2;
@@ -62,7 +62,7 @@ impl Optimizer {
     /// The same, with each element of a gradient clipped to `±bound`.
     ///
     /// # Errors
-    /// [`Error::Value`] if the bound is not positive and finite.
+    /// [`Error::Value`](crate::Error::Value) if the bound is not positive and finite.
     pub fn clip(mut self, bound: f64) -> Result<Self> {
         check_clip(bound)?;
         self.settings.clip = Some(bound);
