@@ -139,6 +139,7 @@ test-rust:
 	$(rust) cargo test --locked --tests --benches --no-run
 	$(rust) cargo test --locked --tests
 	$(rust) cargo test --locked --doc
+	$(rust) cargo test --locked --manifest-path examples/rust-model/Cargo.toml --target-dir target --lib
 
 .PHONY: test-python
 test-python: $(VENV)/.dev-tools $(module)

@@ -16,9 +16,12 @@
 //! ```
 //!
 //! Where to start: [`graph`] builds expressions, and says which of its functions panic and
-//! which return errors; [`freeze`](Variable::freeze) makes a [`Program`], which [`train::fit()`]
-//! trains; [`rules::Operator`] is what to implement for an operator of your own. Each module
-//! says what it is and why, `docs/architecture.md` has the picture.
+//! which return errors; a [`train::Trainer`] trains a graph in a loop of yours, and
+//! [`freeze`](Variable::freeze) makes a [`Program`], which [`train::fit()`] trains on columns of data;
+//! [`nn`] has layers; [`io`] and [`rank`] read interactions, number ids, and rank items;
+//! [`rules::Operator`] is what to implement for an operator of your own. Each module says what it is and
+//! why, `docs/architecture.md` has the picture, and `docs/rust.md` is for those who come from the crate
+//! wyrm.
 #![cfg_attr(
     not(all(feature = "jit", unix, target_arch = "x86_64")),
     allow(
@@ -35,6 +38,7 @@ pub mod graph;
 mod interrupt;
 pub mod io;
 pub mod ir;
+pub mod nn;
 pub mod optim;
 mod process;
 #[cfg(feature = "python")]
@@ -59,3 +63,8 @@ pub use table::{Gradient, Rows, Table};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// So is that of the page for those who come from wyrm.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/rust.md")]
+struct RustPage;

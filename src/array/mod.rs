@@ -23,8 +23,8 @@ pub use dtype::{DType, Element};
 pub use shape::{Broadcast, Shape, broadcast, element_count, normalize_axis, show as show_shape};
 pub(crate) use shape::{equal_shapes, size};
 pub use summary::Summary;
-pub(crate) use view::with_real;
 pub use view::{Number, Slice, SliceMut, Typed, View, ViewMut};
+pub(crate) use view::{all_finite, with_real};
 
 use crate::error::{Error, Result};
 use crate::reserve;
@@ -36,7 +36,7 @@ pub const MOST_AXES: usize = 64;
 /// A copy of a shape. `SmallVec::clone` copies element by element, which takes longer than most
 /// operators on single numbers do.
 #[inline]
-fn copied(shape: &[usize]) -> Shape {
+pub(crate) fn copied(shape: &[usize]) -> Shape {
     if shape.is_empty() {
         Shape::new()
     } else {
@@ -356,6 +356,35 @@ impl Array {
             Array::F64(d) => d.as_slice()[0],
             Array::U32(d) => f64::from(d.as_slice()[0]),
         })
+    }
+
+    /// An array of copies of elements that are in memory of others.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not the memory.
+    pub(crate) fn copy_of(view: View<'_>) -> Result<Self> {
+        Ok(match view.data {
+            Slice::F32(from) => Dense::copy_of(view.shape, from)?.into(),
+            Slice::F64(from) => Dense::copy_of(view.shape, from)?.into(),
+            Slice::U32(from) => Dense::copy_of(view.shape, from)?.into(),
+        })
+    }
+
+    /// Becomes a copy of another array: in its own memory, if it has the type and nobody else holds it.
+    ///
+    /// # Errors
+    /// As [`copy_of`](Self::copy_of); nothing is changed then.
+    pub(crate) fn assign(&mut self, from: View<'_>) -> Result<()> {
+        let is_done = match (&mut *self, from.data) {
+            (Array::F32(to), Slice::F32(data)) => to.overwrite(from.shape, data),
+            (Array::F64(to), Slice::F64(data)) => to.overwrite(from.shape, data),
+            (Array::U32(to), Slice::U32(data)) => to.overwrite(from.shape, data),
+            _ => false,
+        };
+        if !is_done {
+            *self = Self::copy_of(from)?;
+        }
+        Ok(())
     }
 
     /// Whether every element is finite.

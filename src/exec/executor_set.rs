@@ -69,6 +69,11 @@ impl ExecutorSet {
         Ok(&mut self.executors[self.current])
     }
 
+    /// As [`current`](Self::current), to be run.
+    pub(crate) fn current_mut(&mut self) -> Option<&mut Executor> {
+        self.executors.get_mut(self.current)
+    }
+
     /// The executor that was chosen last; `None` if there is none.
     pub(crate) fn current(&self) -> Option<&Executor> {
         self.executors.get(self.current)

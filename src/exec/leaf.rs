@@ -39,7 +39,7 @@ impl Leaf {
     }
 
     /// What the leaf is, for messages.
-    pub(super) fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         match self {
             Leaf::Parameter(table) => table.label(),
             Leaf::Independent(..) => "variable".to_owned(),

@@ -1,6 +1,6 @@
 //! Leaves: parameters, inputs, independent variables and constants.
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::flags::Flags;
 use super::node::{Core, IntoDyn, Kind, Node, Variable, latest_serial};
 use super::table_value::TableValue;
 use super::value::Value;
-use crate::array::{Array, show_shape};
+use crate::array::{Array, DType, Shape, Typed, View, copied, equal_shapes, show_shape, size};
 use crate::error::{Error, Result};
 use crate::rules::{Identity, OpRef};
 use crate::table::{Gradient, Param, Table, new_id, record_change};
@@ -125,6 +125,12 @@ impl Variable<ParameterNode> {
     }
 }
 
+impl AsRef<Param> for Variable<ParameterNode> {
+    fn as_ref(&self) -> &Param {
+        self.param()
+    }
+}
+
 /// What leaves of every kind have; a boxed variable may be any of them.
 impl<N: ?Sized + IntoDyn> Variable<N> {
     /// Sets the value of a leaf; everything above is computed again when it is next read.
@@ -140,14 +146,10 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
             Kind::Parameter(param) => param.table().write(&value),
             Kind::Independent(..) => assign(self.0.core(), value, true),
             Kind::Input(..) => {
-                let old = self.0.core().ty();
-                assign(self.0.core(), value, false)?;
-                match self.0.length_records() {
-                    Some(records) if self.0.core().ty() != old => {
-                        records.end(latest_serial());
-                    }
-                    _ => {}
-                }
+                let core = self.0.core();
+                let is_same = equal_shapes(core.borrow().shape(), value.shape());
+                assign(core, value, false)?;
+                end_records(&*self.0, is_same);
                 Ok(())
             }
             Kind::Operation(_) | Kind::Constant => Err(Error::Type(
@@ -263,32 +265,60 @@ impl Variable {
     }
 }
 
+impl Variable {
+    /// The value of an input or of another leaf that holds an array, in place.
+    ///
+    /// # Errors
+    /// [`Error::Type`] if this holds none.
+    pub(crate) fn leaf_value(&self) -> Result<Ref<'_, Array>> {
+        let array = Ref::filter_map(self.0.core().borrow(), |value| match value {
+            Value::Dense(array) => Some(array),
+            _ => None,
+        });
+        array.map_err(|_| Error::Type("value: this is no leaf that holds an array".into()))
+    }
+}
+
 /// Replaces the value of a leaf after checking its type.
 fn assign(core: &Core, value: Array, fixed_shape: bool) -> Result<()> {
-    let old = core.value().ty();
-    if value.dtype() != old.dtype {
+    check_assigned(core, value.dtype(), value.shape(), fixed_shape)?;
+    core.set(Value::Dense(value), record_change())
+}
+
+/// Ends the records of an input's lengths if it has got others.
+fn end_records(input: &(impl Node + ?Sized), is_same: bool) {
+    if let Some(records) = input.length_records()
+        && !is_same
+    {
+        records.end(latest_serial());
+    }
+}
+
+/// Refuses another element type than that of a leaf, another number of axes, or another shape.
+fn check_assigned(core: &Core, dtype: DType, shape: &[usize], fixed_shape: bool) -> Result<()> {
+    let old = core.borrow();
+    if dtype != old.dtype() {
+        let expected = old.dtype();
         return Err(Error::Type(format!(
-            "value: expected {}, got {}",
-            old.dtype,
-            value.dtype()
+            "value: expected {expected}, got {dtype}"
         )));
     }
-    if !fixed_shape && value.shape().len() != old.ndim() {
+    if !fixed_shape && shape.len() != old.shape().len() {
         return Err(Error::Shape(format!(
             "value: expected {} axes as in shape {}, got shape {}",
-            old.ndim(),
-            show_shape(&old.shape),
-            show_shape(value.shape())
+            old.shape().len(),
+            show_shape(old.shape()),
+            show_shape(shape)
         )));
     }
-    if fixed_shape && value.shape() != &old.shape[..] {
+    if fixed_shape && !equal_shapes(shape, old.shape()) {
         return Err(Error::Shape(format!(
             "value: expected shape {}, got {}",
-            show_shape(&old.shape),
-            show_shape(value.shape())
+            show_shape(old.shape()),
+            show_shape(shape)
         )));
     }
-    core.set(Value::Dense(value), record_change())
+    Ok(())
 }
 
 impl Variable<InputNode> {
@@ -311,6 +341,49 @@ impl Variable<InputNode> {
     /// Row indices.
     pub fn indices(value: Vec<u32>) -> Self {
         Self::new(value)
+    }
+
+    /// Sets the value to copies of elements, in the memory of the old value where nobody else holds that.
+    /// The shape stays if they are as many; an input with one axis may get another length.
+    ///
+    /// ```
+    /// use wyrmling::{Input, Parameter};
+    ///
+    /// let (table, rows) = (Parameter::new(vec![1.0, 2.0, 4.0]), Input::indices(vec![0]));
+    /// let sum = table.gather(rows.clone()).sum();
+    /// rows.set_slice(&[1_u32, 2])?;
+    /// assert_eq!(sum.item()?, 6.0);
+    /// # Ok::<(), wyrmling::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Type`] if the input has another element type, [`Error::Shape`] if it has another number of
+    /// elements and not one axis, [`Error::Memory`] if there is not the memory. Nothing is changed then.
+    pub fn set_slice<T: Typed>(&self, elements: &[T]) -> Result<()> {
+        let core = self.0.core();
+        let old: Shape = copied(core.borrow().shape());
+        let shape = match *old {
+            [_] => Shape::from_slice(&[elements.len()]),
+            _ => copied(&old),
+        };
+        check_assigned(core, T::DTYPE, &shape, false)?;
+        if size(&shape) != elements.len() {
+            return Err(Error::Shape(format!(
+                "elements: expected {} as in shape {}, got {}",
+                size(&shape),
+                show_shape(&shape),
+                elements.len()
+            )));
+        }
+        core.change(|value| {
+            match value {
+                Value::Dense(array) => array.assign(View::new(&shape, T::tag(elements)))?,
+                _ => unreachable!("an input holds an array"),
+            }
+            Ok(record_change())
+        })?;
+        end_records(&*self.0, equal_shapes(&old, &shape));
+        Ok(())
     }
 
     /// A number that no other leaf of this process has.

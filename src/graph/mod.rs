@@ -74,6 +74,7 @@ mod release;
 mod splice;
 mod table_value;
 mod tangent;
+mod typed_methods;
 mod value;
 mod variable;
 
@@ -86,4 +87,5 @@ pub use node::{Core, Hook, IntoDyn, Kind, Node, Variable};
 pub use operation::{AsOperator, Operation, Parents};
 #[cfg(feature = "python")]
 pub(crate) use splice::splice;
+pub use typed_methods::Stacked;
 pub use variable::{Binary, Unary};

@@ -118,13 +118,23 @@ impl Core {
     /// [`Error::State`] if the value is being computed with, as it is while an operator or hook
     /// of the caller's own runs.
     pub(super) fn set(&self, value: Value, version: u64) -> Result<()> {
+        self.change(|slot| {
+            *slot = value;
+            Ok(version)
+        })
+    }
+
+    /// Changes the value in place; `change` returns the number of the change.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set), and those of `change`.
+    pub(super) fn change(&self, change: impl FnOnce(&mut Value) -> Result<u64>) -> Result<()> {
         let mut slot = self.value.try_borrow_mut().map_err(|_| {
             Error::State(
                 "value: this variable is being computed with, and cannot change now".into(),
             )
         })?;
-        *slot = value;
-        self.version.set(version);
+        self.version.set(change(&mut slot)?);
         Ok(())
     }
 

@@ -1,7 +1,9 @@
 //! What variables have: values, gradients, and the operators that combine them.
 
+use std::collections::HashSet;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -9,10 +11,11 @@ use super::leaf::{Constant, ConstantNode};
 use super::node::{IntoDyn, Kind, Node, Variable};
 use super::operation::{AsOperator, Operation};
 use super::{backward, order};
-use crate::array::{Array, DType, Shape, Type};
+use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
 use crate::reserve;
 use crate::rules::{self, OpRef};
+use crate::table::Param;
 
 impl<N: ?Sized + IntoDyn> Variable<N> {
     pub(super) fn erased(&self) -> Rc<dyn Node> {
@@ -93,6 +96,46 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         backward::backward(&self.erased(), Some(grad))
     }
 
+    /// As [`try_backward`](Self::try_backward), starting from `weight` in place of 1: the gradients of as
+    /// many times the value.
+    ///
+    /// # Errors
+    /// As [`try_backward`](Self::try_backward).
+    pub fn backward_weighted(&self, weight: f64) -> Result<()> {
+        self.backward_from(Array::full(&self.ty()?, weight))
+    }
+
+    /// The parameters below, each once, in the order in which the graph uses them.
+    ///
+    /// ```
+    /// use wyrmling::optim::Optimizer;
+    /// use wyrmling::{Input, Parameter};
+    ///
+    /// let (w, x) = (Parameter::new(3.0), Input::new(2.0));
+    /// let loss = (w.clone() * x).square();
+    /// loss.backward();
+    /// Optimizer::sgd(0.125)?.step_and_clear(&loss.parameters()?)?;
+    /// assert_eq!(w.item()?, 0.0);
+    /// # Ok::<(), wyrmling::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is none for a list of the nodes below.
+    pub fn parameters(&self) -> Result<Vec<Arc<Param>>> {
+        let mut order = order::Order::new();
+        order::topological(&self.erased(), |_| true, &mut order)?;
+        let mut parameters: Vec<Arc<Param>> = Vec::new();
+        let mut seen = HashSet::new();
+        for node in &order {
+            if let Kind::Parameter(param) = node.kind()
+                && seen.insert(Arc::as_ptr(param))
+            {
+                parameters.push(Arc::clone(param));
+            }
+        }
+        Ok(parameters)
+    }
+
     /// What the node is.
     pub fn kind(&self) -> Kind<'_> {
         self.0.kind()
@@ -152,7 +195,8 @@ pub type Unary<O, A> = Variable<Operation<O, (Variable<A>,)>>;
 /// The type of `O` applied to two variables.
 pub type Binary<O, A, B> = Variable<Operation<O, (Variable<A>, Variable<B>)>>;
 
-fn must<T>(result: Result<T>) -> T {
+/// What is there, or a panic with what is wrong.
+pub(super) fn must<T>(result: Result<T>) -> T {
     result.unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -232,56 +276,6 @@ macro_rules! typed_files {
     ($($file:ident),+) => { $(rules::elementwise::$file::entries!(typed_methods);)+ };
 }
 rules::elementwise_files!(typed_files);
-
-impl<A: ?Sized + IntoDyn> Variable<A> {
-    /// Sum of the diagonal.
-    ///
-    /// # Panics
-    /// If this variable is no matrix.
-    pub fn trace(self) -> Unary<rules::Trace, A> {
-        must(self.unary(rules::Trace))
-    }
-
-    /// Sum of all elements.
-    ///
-    /// # Panics
-    /// If this variable holds indices.
-    pub fn sum(self) -> Unary<rules::Sum, A> {
-        let axes: Shape = (0..must(self.ty()).ndim()).collect();
-        must(self.unary(rules::Sum {
-            axes,
-            keepdims: false,
-        }))
-    }
-
-    /// Dot products along the last axis.
-    ///
-    /// # Panics
-    /// If the shapes differ or there is no axis.
-    pub fn vecdot<B: ?Sized + IntoDyn>(self, other: Variable<B>) -> Binary<rules::VecDot, A, B> {
-        must(self.binary(rules::VecDot, other))
-    }
-
-    /// Matrix product.
-    ///
-    /// # Panics
-    /// If the shapes do not fit.
-    pub fn matmul<B: ?Sized + IntoDyn>(self, other: Variable<B>) -> Binary<rules::MatMul, A, B> {
-        let op = rules::MatMul {
-            transpose_a: false,
-            transpose_b: false,
-        };
-        must(self.binary(op, other))
-    }
-
-    /// Rows at `index`.
-    ///
-    /// # Panics
-    /// If an index is out of range or `index` does not hold indices.
-    pub fn gather<B: ?Sized + IntoDyn>(self, index: Variable<B>) -> Binary<rules::Gather, A, B> {
-        must(self.binary(rules::Gather, index))
-    }
-}
 
 macro_rules! typed_symbols {
     ($($trait:ident $method:ident => $op:ident),*) => {$(

@@ -15,6 +15,7 @@
 //! it back, and by training, when a loss shows it or at the end.
 
 pub(crate) mod apply;
+mod by_name;
 mod distinct;
 pub(crate) mod gradient;
 mod grouped;
@@ -22,6 +23,7 @@ mod pass;
 mod penalty;
 mod powers;
 mod rule;
+mod settings;
 mod sgd;
 mod snapshot;
 mod undo;
@@ -31,8 +33,11 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-pub use penalty::{L2Per, Penalized};
+use smallvec::SmallVec;
+
+pub use penalty::Penalized;
 pub use rule::Rule;
+pub use settings::{L2Per, Settings};
 pub use snapshot::{Resumed, Snapshot};
 
 use crate::array::{Array, Type, Typed, with_real};
@@ -42,48 +47,8 @@ use crate::process::Mutex;
 use crate::table::{Gradient, Param, Table};
 use gradient::{Access, OnePart, Scratch, StepTarget};
 use powers::Powers;
-use undo::Touched;
-
-/// Settings that every optimizer has.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
-    /// Learning rate: the size of a step.
-    pub lr: f64,
-    /// Weight of the penalty `l2/2 · |w|²`.
-    pub l2: f64,
-    /// How often the penalty counts.
-    pub l2_per: L2Per,
-    /// Bound on each element of the gradient.
-    pub clip: Option<f64>,
-}
-
-impl Settings {
-    /// A learning rate alone.
-    pub fn new(lr: f64) -> Self {
-        Settings {
-            lr,
-            l2: 0.0,
-            l2_per: L2Per::Step,
-            clip: None,
-        }
-    }
-}
-
-/// Checks that a setting lies in a range.
-fn check(name: &str, value: f64, ok: bool, expected: &str) -> Result<()> {
-    if ok && value.is_finite() {
-        Ok(())
-    } else {
-        Err(Error::Value(format!(
-            "{name}: expected {expected}, got {value}"
-        )))
-    }
-}
-
-/// Refuses what is no learning rate.
-fn check_lr(lr: f64) -> Result<()> {
-    check("lr", lr, lr > 0.0, "a positive number")
-}
+use settings::{check, check_clip, check_lr};
+pub(crate) use undo::Touched;
 
 /// What a rule remembers about one table.
 #[derive(Debug)]
@@ -182,7 +147,7 @@ impl Optimizer {
         check_lr(lr)?;
         penalty::check_l2(l2)?;
         if let Some(clip) = clip {
-            check("clip", clip, clip > 0.0, "a positive number or None")?;
+            check_clip(clip)?;
         }
         rule.check()?;
         Ok(Optimizer {
@@ -192,14 +157,6 @@ impl Optimizer {
             own_l2: Vec::new(),
             states: Mutex::new(States::default()),
         })
-    }
-
-    /// Stochastic gradient descent.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn sgd(lr: f64) -> Result<Self> {
-        Self::new(Rule::Sgd { momentum: 0.0 }, Settings::new(lr))
     }
 
     /// The rule.
@@ -266,7 +223,22 @@ impl Optimizer {
     /// [`Error::State`] if a parameter is being trained, [`Error::Memory`] if there is not the
     /// memory to take the step back, [`Error::Interrupted`] if the caller asked to stop; no parameter
     /// is changed then.
-    pub fn step(&self, params: &[&Param]) -> Result<()> {
+    pub fn step<P: AsRef<Param>>(&self, params: &[P]) -> Result<()> {
+        let params: SmallVec<[&Param; 8]> = params.iter().map(AsRef::as_ref).collect();
+        self.step_all(&params)
+    }
+
+    /// As [`step`](Self::step), and then clears the gradients.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step); the gradients are kept then.
+    pub fn step_and_clear<P: AsRef<Param>>(&self, params: &[P]) -> Result<()> {
+        self.step(params)?;
+        params.iter().for_each(|param| param.as_ref().zero_grad());
+        Ok(())
+    }
+
+    fn step_all(&self, params: &[&Param]) -> Result<()> {
         let work = self.prepare(params)?;
         let _locks = Table::exclusive_all(work.iter().map(|item| &**item.table))?;
         let touched = || work.iter().flat_map(Work::all_touched);

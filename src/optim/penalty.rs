@@ -1,26 +1,16 @@
 //! The penalty `l2/2 · |w|²`: how often it counts, and its weight for each parameter.
 //!
 //! A penalty on all of a sparse model would change every row with every batch. So it counts for the
-//! rows that a batch uses: once each, however often a row occurs in the batch ([`L2Per::Step`]), or
-//! each time that it occurs ([`L2Per::Sample`]), as if it was added to the loss of each sample. The
+//! rows that a batch uses: once each, however often a row occurs in the batch ([`L2Per::Step`](super::L2Per::Step)), or
+//! each time that it occurs ([`L2Per::Sample`](super::L2Per::Sample)), as if it was added to the loss of each sample. The
 //! latter does not depend on the size of batches, and plain SGD gets by without grouping rows.
 
 use std::sync::{Arc, Weak};
 
-use super::{Optimizer, Settings, check};
+use super::settings::check;
+use super::{Optimizer, Settings};
 use crate::error::{Error, Result};
 use crate::table::Table;
-
-/// How often the penalty of a row counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum L2Per {
-    /// Once for each row that a step uses; once for a parameter that is used whole.
-    #[default]
-    Step,
-    /// Each time that a row is looked up; once a sample for a parameter that is used whole. In a
-    /// step by hand, where samples are not known, this is once.
-    Sample,
-}
 
 /// Which parameters a penalty is for.
 #[derive(Debug, Clone)]

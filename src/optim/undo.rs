@@ -5,7 +5,7 @@
 //! and for each slot of its state.
 
 use super::grouped::PIECE;
-use crate::array::{Array, Dense, Number, with_real};
+use crate::array::{Array, Dense, Number, all_finite, with_real};
 use crate::error::Result;
 use crate::interrupt;
 use crate::simd::Scalar;
@@ -13,7 +13,7 @@ use crate::table::{Table, moves};
 
 /// The rows `rows`, or all, of a table.
 #[derive(Clone, Copy)]
-pub(super) struct Touched<'a> {
+pub(crate) struct Touched<'a> {
     pub table: &'a Table,
     pub rows: Option<&'a [u32]>,
 }
@@ -83,13 +83,24 @@ impl<'a> Touched<'a> {
     ///
     /// # Safety
     /// As for [`copy`](Self::copy).
-    pub(super) unsafe fn is_finite(self) -> bool {
+    pub(crate) unsafe fn is_finite(self) -> bool {
+        const SOME: usize = 64;
         with_real!(self.table.ty().dtype, T => {
-            self.places::<T>().all(|(at, length)| {
-                // SAFETY: the place is `length` numbers of the table, which others reach by moves if at
-                // all.
-                (0..length).all(|k| unsafe { moves::load(at.wrapping_add(k)) }.is_finite())
-            })
+            let mut copy = [T::default(); SOME];
+            for (at, length) in self.places::<T>() {
+                let mut seen = 0;
+                while seen < length {
+                    let copy = &mut copy[..SOME.min(length - seen)];
+                    // SAFETY: the place is `length` numbers of the table, which others reach by moves if
+                    // at all, and from `seen` on there are as many as `copy` has.
+                    unsafe { moves::load_row(at.wrapping_add(seen), copy) };
+                    if !all_finite(copy) {
+                        return false;
+                    }
+                    seen += SOME;
+                }
+            }
+            true
         })
     }
 }

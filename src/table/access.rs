@@ -1,5 +1,7 @@
 //! Access to tables that lasts: guards over their locks, and what is reported where a lock is refused.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::lock::{self, HeldLocks, Mode, Refused, Trained};
@@ -241,5 +243,32 @@ impl Training<'_> {
 impl Drop for Training<'_> {
     fn drop(&mut self) {
         self.tables.iter().for_each(|table| table.touch());
+    }
+}
+
+/// As [`Training`], with a share of the tables, so that it can be kept beside them.
+pub(crate) struct OwnTraining {
+    /// Before the tables, for fields are dropped in order.
+    _training: Training<'static>,
+    _tables: Vec<Arc<Table>>,
+}
+
+impl OwnTraining {
+    /// As [`Table::begin_training`].
+    ///
+    /// # Errors
+    /// As [`Table::begin_training`].
+    pub(crate) fn begin(tables: &[Arc<Table>]) -> Result<Self> {
+        let tables = tables.to_vec();
+        let held = tables.iter().map(|table| {
+            // SAFETY: `_tables` holds the table by `Arc`, at an address that does not change, until
+            // `_training`, the only one to have the reference, has been dropped: it is the field before,
+            // it is private, and nothing moves it out.
+            unsafe { &*Arc::as_ptr(table) }
+        });
+        Ok(OwnTraining {
+            _training: Table::begin_training(held)?,
+            _tables: tables,
+        })
     }
 }

@@ -12,6 +12,7 @@ mod storage;
 mod tests;
 
 pub use access::Exclusive;
+pub(crate) use access::OwnTraining;
 pub use parameter::Param;
 pub(crate) use rows::add_into;
 pub use rows::{Gradient, Rows};

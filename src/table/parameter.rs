@@ -17,6 +17,12 @@ pub struct Param {
     gradient: QuickMutex<Option<Gradient>>,
 }
 
+impl AsRef<Param> for Param {
+    fn as_ref(&self) -> &Param {
+        self
+    }
+}
+
 impl Param {
     /// A parameter with a table of its own.
     ///

@@ -133,7 +133,12 @@ impl Table {
 
     /// Records that the numbers changed.
     pub(crate) fn touch(&self) {
-        self.version.store(record_change(), Ordering::Release);
+        self.touch_at(record_change());
+    }
+
+    /// As [`touch`](Self::touch), where the change has been recorded by this number.
+    pub(crate) fn touch_at(&self, change: u64) {
+        self.version.store(change, Ordering::Release);
     }
 
     /// Number of rows: the length of the first axis, 1 for a single number.

@@ -401,14 +401,12 @@ impl BatchStep for FunctionStep<'_> {
 
     unsafe fn apply(&mut self, access: Access) {
         for (trained, records) in self.trained.iter_mut().zip(&self.records) {
-            let TrainedTable {
-                target, scratch, ..
-            } = &mut trained.table;
+            let TrainedTable { target, scratch } = &mut trained.table;
             let dense = trained
                 .dense
                 .as_ref()
                 .map(|gradient| (gradient, self.samples));
-            match (scratch, records) {
+            match (&mut scratch.numbers, records) {
                 // SAFETY: the caller holds the locks; the records are of this table.
                 (AnyScratch::F32(scratch), RowRecords::F32(indices, rows)) => unsafe {
                     applied(access, target, dense, indices, rows, scratch);

@@ -5,14 +5,15 @@
 //! batches: forward, backward and update in one plan, without allocating. [`fit_function()`] does so for
 //! a function with loops and branches, which runs sample by sample, on arrays that may differ in length
 //! ([`Ragged`]). Several workers
-//! update shared tables without locks (Hogwild; Recht et al. 2011). [`parallel()`] is the
-//! other way, for models written as typed graphs in Rust: every worker builds its own graph
-//! over shared tables.
+//! update shared tables without locks (Hogwild; Recht et al. 2011).
+//!
+//! The other way is a loop of one's own: a [`Trainer`] takes a step on a graph whose inputs have been
+//! set, and [`parallel()`] has every worker build its own graph, and trainer, over shared tables.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
 //!
-//! use wyrmling::optim::{Optimizer, Rule, Settings};
+//! use wyrmling::optim::Optimizer;
 //! use wyrmling::train::{self, Fit, Flow, History, Source};
 //! use wyrmling::{Input, Parameter};
 //!
@@ -38,11 +39,10 @@
 //! assert!(history.loss.len() < 100 && (w.item()? - 3.0).abs() < 1e-4);
 //!
 //! // By hand: `backward` collects a gradient, an optimizer applies it.
-//! let adagrad = Optimizer::new(Rule::Adagrad { eps: 1e-10 }, Settings::new(0.5))?;
+//! let adagrad = Optimizer::adagrad(0.5)?;
 //! w.set_value(0.0)?;
 //! loss.backward();
-//! adagrad.step(&[w.param()])?;
-//! w.zero_grad();
+//! adagrad.step_and_clear(&[&w])?;
 //! # Ok::<(), wyrmling::Error>(())
 //! ```
 
@@ -71,6 +71,7 @@ mod source;
 mod spans;
 mod stream;
 mod trained;
+mod trainer;
 mod worker;
 
 pub use custom::{CustomSampler, SampleBlock};
@@ -84,3 +85,4 @@ pub use sampling::Sampler;
 pub use scored::{Choice, ScoredSampler};
 pub use source::Source;
 pub use stream::MOST_WORKERS;
+pub use trainer::Trainer;

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use super::fit::worker_count;
 use super::stream::stream;
+use super::trainer::Trainer;
 use crate::error::Result;
+use crate::graph::{IntoDyn, Variable};
 use crate::interrupt;
 use crate::optim::Optimizer;
 use crate::table::{Param, Table};
@@ -22,9 +24,19 @@ pub struct Member<'a> {
     /// A random stream of the worker's own.
     pub rng: rand_xoshiro::Xoshiro256PlusPlus,
     optimizer: &'a Optimizer,
+    tables: &'a [Arc<Table>],
 }
 
-impl Member<'_> {
+impl<'a> Member<'a> {
+    /// A trainer of a graph of this worker's, whose steps are beside those of the other workers.
+    ///
+    /// # Errors
+    /// [`Error::State`](crate::Error::State) if a parameter below `loss` is not among the tables of the
+    /// run, and as [`Trainer::new`].
+    pub fn trainer<N: ?Sized + IntoDyn>(&self, loss: &Variable<N>) -> Result<Trainer<'a>> {
+        Trainer::of_worker(loss, self.optimizer, self.tables)
+    }
+
     /// Applies and clears the gradients collected in `params`, beside the other workers.
     ///
     /// # Errors
@@ -57,10 +69,10 @@ impl Member<'_> {
 ///     let weights = Parameter::shared(Arc::clone(&shared[0]));
 ///     let row = Input::indices(vec![0]);
 ///     let loss = (weights.clone().gather(row.clone()) - 1.0).square().sum();
+///     let mut trainer = worker.trainer(&loss)?;
 ///     for k in 0..200 {
-///         row.set_value(vec![(2 * k + worker.number as u32) % 4])?;
-///         loss.try_backward()?;
-///         worker.step(&[weights.param()])?;
+///         row.set_slice(&[(2 * k + worker.number as u32) % 4])?;
+///         trainer.step()?;
 ///     }
 ///     Ok(())
 /// })?;
@@ -93,6 +105,7 @@ pub fn parallel<R: Send>(
                     workers,
                     rng: stream(seed, number, 0),
                     optimizer,
+                    tables,
                 }));
             });
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::data::Feeds;
 use super::input_buffer::InputBuffer;
-use super::trained::{AnyScratch, TrainedTable};
+use super::trained::{AnyScratch, TableScratch, TrainedTable};
 use super::worker::BatchStep;
 use crate::array::{Number, Real, with_real};
 use crate::error::Result;
@@ -174,13 +174,8 @@ impl BatchStep for PlanStep<'_> {
             // SAFETY: the executor has run, and the gradient of this number is of this table. The caller
             // holds the locks.
             unsafe {
-                apply_gradient(
-                    executor,
-                    trained.number,
-                    samples,
-                    access,
-                    &mut trained.table,
-                )
+                let TrainedTable { target, scratch } = &mut trained.table;
+                apply_gradient(executor, (trained.number, samples), access, target, scratch)
             };
         }
     }
@@ -198,21 +193,18 @@ pub(super) fn loss(executor: &Executor) -> f64 {
 /// Applies the gradient of this number, of so many samples, if there is one.
 ///
 /// # Safety
-/// The gradient is of the trained table, and the executor has run. The locks are held as `access` says.
+/// The gradient is of the target's table, and the executor has run. The locks are held as `access` says.
 pub(super) unsafe fn apply_gradient(
     executor: &Executor,
-    number: usize,
-    samples: usize,
+    (number, samples): (usize, usize),
     access: Access,
-    trained: &mut TrainedTable<'_>,
+    target: &StepTarget<'_>,
+    scratch: &mut TableScratch,
 ) {
     let Some(sink) = &executor.plan().sinks[number] else {
         return;
     };
-    let TrainedTable {
-        target, scratch, ..
-    } = trained;
-    match scratch {
+    match &mut scratch.numbers {
         // SAFETY: the sink is of this table, and the executor has run. The caller holds the locks.
         AnyScratch::F32(s) => unsafe {
             apply_sink(executor, (number, sink), samples, access, target, s);

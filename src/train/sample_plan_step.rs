@@ -144,7 +144,10 @@ impl BatchStep for SamplePlanStep<'_> {
         for (number, trained) in self.trained.iter_mut().enumerate() {
             // SAFETY: the executor has run just before, and the gradient of this number is of this table.
             // The caller holds the locks.
-            unsafe { plan_step::apply_gradient(executor, number, 1, access, trained) };
+            unsafe {
+                let TrainedTable { target, scratch } = trained;
+                plan_step::apply_gradient(executor, (number, 1), access, target, scratch);
+            }
         }
     }
 

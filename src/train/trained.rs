@@ -28,12 +28,42 @@ impl AnyScratch {
     }
 }
 
+/// Scratch for gradients of a table, which grows with them.
+pub(super) struct TableScratch {
+    pub(super) numbers: AnyScratch,
+    /// Rows that there is scratch for.
+    room: usize,
+}
+
+impl TableScratch {
+    /// Scratch for gradients of so many rows.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    pub(super) fn new(table: &Table, rows: usize) -> Result<Self> {
+        Ok(TableScratch {
+            numbers: AnyScratch::new(table, rows)?,
+            room: rows,
+        })
+    }
+
+    /// Sees to it that there is scratch for so many rows of the table.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(super) fn make_room(&mut self, table: &Table, rows: usize) -> Result<()> {
+        if rows > self.room {
+            self.room = rows.next_power_of_two();
+            self.numbers = AnyScratch::new(table, self.room)?;
+        }
+        Ok(())
+    }
+}
+
 /// A table that is trained. See the [module documentation](self).
 pub(super) struct TrainedTable<'a> {
     pub(super) target: StepTarget<'a>,
-    pub(super) scratch: AnyScratch,
-    /// Rows that there is scratch for.
-    room: usize,
+    pub(super) scratch: TableScratch,
 }
 
 impl<'a> TrainedTable<'a> {
@@ -54,8 +84,7 @@ impl<'a> TrainedTable<'a> {
                 rule: optimizer.rule(),
                 settings: optimizer.settings_of(table),
             },
-            scratch: AnyScratch::new(table, rows)?,
-            room: rows,
+            scratch: TableScratch::new(table, rows)?,
         })
     }
 
@@ -64,10 +93,6 @@ impl<'a> TrainedTable<'a> {
     /// # Errors
     /// As [`new`](Self::new).
     pub(super) fn make_room(&mut self, rows: usize) -> Result<()> {
-        if rows > self.room {
-            self.room = rows.next_power_of_two();
-            self.scratch = AnyScratch::new(self.target.table, self.room)?;
-        }
-        Ok(())
+        self.scratch.make_room(self.target.table, rows)
     }
 }

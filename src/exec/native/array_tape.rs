@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 
-use crate::array::{Array, Dense, Slice};
+use crate::array::{Array, Slice, View};
 use crate::error::{Error, Result};
 use crate::reserve;
 
@@ -30,18 +30,10 @@ thread_local! {
 /// # Errors
 /// [`Error::Memory`].
 pub(super) fn overwrite(to: &mut Option<Array>, shape: &[usize], from: Slice<'_>) -> Result<()> {
-    let done = match (to.as_mut(), from) {
-        (Some(Array::F64(to)), Slice::F64(from)) => to.overwrite(shape, from),
-        (Some(Array::F32(to)), Slice::F32(from)) => to.overwrite(shape, from),
-        (Some(Array::U32(to)), Slice::U32(from)) => to.overwrite(shape, from),
-        _ => false,
-    };
-    if !done {
-        *to = Some(match from {
-            Slice::F64(from) => Dense::copy_of(shape, from)?.into(),
-            Slice::F32(from) => Dense::copy_of(shape, from)?.into(),
-            Slice::U32(from) => Dense::copy_of(shape, from)?.into(),
-        });
+    let from = View::new(shape, from);
+    match to {
+        Some(array) => array.assign(from)?,
+        None => *to = Some(Array::copy_of(from)?),
     }
     Ok(())
 }

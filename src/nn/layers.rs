@@ -1,0 +1,75 @@
+//! Layers without a state: linear maps, and vectors by number.
+
+use rand::Rng;
+
+use super::{normal, xavier};
+use crate::array::{Array, DType, Type};
+use crate::error::Result;
+use crate::graph::{Binary, InputNode, IntoDyn, Operation, Parameter, ParameterNode, Variable};
+use crate::rules;
+
+/// `x @ weights + bias`.
+pub struct Linear {
+    /// Shape (inputs, outputs).
+    pub weights: Parameter,
+    /// Shape (outputs,).
+    pub bias: Parameter,
+}
+
+/// A matrix product with a parameter.
+type WeightedRows<A> = Operation<rules::MatMul, (Variable<A>, Parameter)>;
+
+impl Linear {
+    /// A layer whose weights are drawn by [`xavier`], and whose bias is 0.
+    ///
+    /// # Errors
+    /// [`Error::Value`](crate::Error::Value) if a number is 0, [`Error::Memory`](crate::Error::Memory) if
+    /// there is not the memory.
+    pub fn new(inputs: usize, outputs: usize, rng: &mut impl Rng) -> Result<Self> {
+        Ok(Linear {
+            weights: Parameter::new(xavier(&[inputs, outputs], rng)?),
+            bias: Parameter::new(Array::full(&Type::new(DType::F32, &[outputs]), 0.0)),
+        })
+    }
+
+    /// The layer's values for rows of shape (n, inputs).
+    ///
+    /// # Panics
+    /// If the shape does not fit, or the element type is not float32.
+    pub fn of<A: ?Sized + IntoDyn>(
+        &self,
+        x: Variable<A>,
+    ) -> Binary<rules::Add, WeightedRows<A>, ParameterNode> {
+        x.matmul(self.weights.clone()) + self.bias.clone()
+    }
+}
+
+/// A vector for each of so many numbers.
+pub struct Embedding {
+    /// Shape (count, width).
+    pub table: Parameter,
+}
+
+impl Embedding {
+    /// Vectors that are drawn from a normal distribution, of length about 1/10.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    pub fn new(count: usize, width: usize, rng: &mut impl Rng) -> Result<Self> {
+        let scale = 0.1 / (width.max(1) as f64).sqrt();
+        Ok(Embedding {
+            table: Parameter::new(normal(&[count, width], scale, rng)?),
+        })
+    }
+
+    /// The vectors of some numbers, one a row.
+    ///
+    /// # Panics
+    /// If a number is out of range.
+    pub fn rows(
+        &self,
+        numbers: Variable<InputNode>,
+    ) -> Binary<rules::Gather, ParameterNode, InputNode> {
+        self.table.clone().gather(numbers)
+    }
+}

@@ -1,0 +1,285 @@
+//! Training a graph step by step: set its inputs, take a step, and again.
+//!
+//! `backward` and [`Optimizer::step`] serve whatever graph they are given. A loop that uses one graph
+//! needs none of the walks, allocations and locks that this takes. A [`Trainer`] freezes the graph
+//! once. A step reads the values that the graph's inputs have, runs the program, and applies the
+//! gradients out of its memory. It allocates nothing, but for the first step with inputs of new shapes.
+//!
+//! The parameters are marked as being trained for as long as the trainer lives, as those of an epoch
+//! of [`fit`](super::fit()) are: anybody may read them, and nobody else may change them. So a step takes
+//! no locks; rows are moved as beside other workers.
+//!
+//! Limits: the graph must have no hook, and custom operators run in this thread. A step that leads
+//! to NaN or infinity is reported, and not taken back.
+
+use std::cell::Ref;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::plan_step;
+use super::trained::TableScratch;
+use crate::array::{Array, Shape, Slice, equal_shapes, with_real};
+use crate::error::{Error, Result};
+use crate::exec::{Executor, ExecutorSet, Leaf, Program, Sink, Wrt};
+use crate::graph::{IntoDyn, Kind, Variable};
+use crate::optim::gradient::{Access, GradientRows, StepTarget};
+use crate::optim::{Optimizer, State, Touched};
+use crate::rules::check_indices;
+use crate::table::{OwnTraining, Table, record_change};
+
+/// Most plans that are kept, each for inputs of other shapes.
+const PLANS: usize = 64;
+
+/// A parameter, and what its steps need.
+struct TrainerTable {
+    table: Arc<Table>,
+    state: Arc<State>,
+    scratch: TableScratch,
+}
+
+/// A leaf of the graph that may get another value between two steps.
+struct TrainerLeaf {
+    leaf: usize,
+    node: Variable,
+    /// Whether the program makes plans by its shape, as by that of any input.
+    is_input: bool,
+}
+
+/// Trains the parameters of a graph, a step at a time. See the [module documentation](self).
+///
+/// ```
+/// use wyrmling::optim::Optimizer;
+/// use wyrmling::train::Trainer;
+/// use wyrmling::{Input, Parameter};
+///
+/// let (slope, intercept) = (Parameter::new(0.0), Parameter::new(0.0));
+/// let (x, y) = (Input::new(0.0), Input::new(0.0));
+/// let loss = (y.clone() - (slope.clone() * x.clone() + intercept.clone())).square();
+///
+/// let sgd = Optimizer::sgd(0.1)?;
+/// let mut trainer = Trainer::new(&loss, &sgd)?;
+/// for number in 0..2000 {
+///     let value = f64::from(number % 10) / 10.0;
+///     x.set_value(value)?;
+///     y.set_value(3.0 * value + 5.0)?;
+///     trainer.step()?;
+/// }
+/// assert!((slope.item()? - 3.0).abs() < 1e-6 && (intercept.item()? - 5.0).abs() < 1e-6);
+/// # Ok::<(), wyrmling::Error>(())
+/// ```
+pub struct Trainer<'o> {
+    /// Given back before the tables go.
+    _training: Option<OwnTraining>,
+    program: Program,
+    held: Vec<TrainerLeaf>,
+    executors: ExecutorSet,
+    trained: Vec<TrainerTable>,
+    optimizer: &'o Optimizer,
+    /// A graph belongs to one thread.
+    _in_this_thread: PhantomData<*const ()>,
+}
+
+impl<'o> Trainer<'o> {
+    /// A trainer of all parameters below `loss`. If that has several elements, their sum goes down.
+    ///
+    /// # Errors
+    /// [`Error::Type`] if no parameter is below `loss`, or its elements are integers;
+    /// [`Error::State`] if a parameter is being trained already; [`Error::Memory`] if there is not the
+    /// memory for the optimizer's state; as [`freeze`](Variable::freeze).
+    pub fn new<N: ?Sized + IntoDyn>(loss: &Variable<N>, optimizer: &'o Optimizer) -> Result<Self> {
+        Self::of(loss, optimizer, |tables| {
+            OwnTraining::begin(tables).map(Some)
+        })
+    }
+
+    /// A trainer for a worker whose run trains the parameters, until the worker ends.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), but [`Error::State`] if one of the parameters is not among `tables`.
+    pub(super) fn of_worker<N: ?Sized + IntoDyn>(
+        loss: &Variable<N>,
+        optimizer: &'o Optimizer,
+        tables: &[Arc<Table>],
+    ) -> Result<Self> {
+        let is_trained = |table: &Arc<Table>| tables.iter().any(|other| Arc::ptr_eq(table, other));
+        Self::of(loss, optimizer, |own| {
+            match own.iter().find(|&table| !is_trained(table)) {
+                None => Ok(None),
+                Some(table) => Err(Error::State(format!(
+                    "{} is not being trained",
+                    table.label()
+                ))),
+            }
+        })
+    }
+
+    fn of<N: ?Sized + IntoDyn>(
+        loss: &Variable<N>,
+        optimizer: &'o Optimizer,
+        begin: impl FnOnce(&[Arc<Table>]) -> Result<Option<OwnTraining>>,
+    ) -> Result<Self> {
+        if !loss.dtype().is_real() {
+            return Err(Error::Type(
+                "loss: these are integers, which have no gradient".into(),
+            ));
+        }
+        let program = loss.freeze()?;
+        if program.tables().is_empty() {
+            return Err(Error::Type(
+                "loss: no parameter is below, so there is nothing to train".into(),
+            ));
+        }
+        let trained = program.tables().iter().map(|table| {
+            Ok(TrainerTable {
+                table: Arc::clone(table),
+                state: optimizer.state(table)?,
+                scratch: TableScratch::new(table, 0)?,
+            })
+        });
+        let trained = trained.collect::<Result<_>>()?;
+        let nodes = loss.topological()?;
+        let held = program
+            .leaves()
+            .iter()
+            .enumerate()
+            .filter_map(|(leaf, of)| {
+                let (Leaf::Input { id, .. } | Leaf::Independent(id, _)) = of else {
+                    return None;
+                };
+                let is_it = |node: &&Variable| match node.kind() {
+                    Kind::Input(other, _) | Kind::Independent(other, _) => other == *id,
+                    _ => false,
+                };
+                let node = nodes.iter().find(is_it)?.clone();
+                Some(TrainerLeaf {
+                    leaf,
+                    node,
+                    is_input: matches!(of, Leaf::Input { .. }),
+                })
+            });
+        let held = held.collect();
+        Ok(Trainer {
+            _training: begin(program.tables())?,
+            held,
+            executors: ExecutorSet::new(program.tables())?,
+            trained,
+            optimizer,
+            program,
+            _in_this_thread: PhantomData,
+        })
+    }
+
+    /// Computes the loss of the values that the graph's inputs have, and its gradients, applies these,
+    /// and returns the loss.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] if the loss is NaN or infinite, [`Error::Shape`] or [`Error::Index`] if a
+    /// value of an input does not fit, and whatever an operator reports; nothing is changed then.
+    /// [`Error::NotFinite`] if the step leads a parameter to NaN or infinity.
+    pub fn step(&mut self) -> Result<f64> {
+        let values: SmallVec<[Ref<'_, Array>; 4]> = self
+            .held
+            .iter()
+            .map(|held| held.node.leaf_value())
+            .collect::<Result<_>>()?;
+        let fits = |executor: &Executor| {
+            let leaves = executor.plan().leaves();
+            let mut held = self.held.iter().zip(&values);
+            held.all(|(held, value)| equal_shapes(&leaves[held.leaf].shape, value.shape()))
+        };
+        if !self.executors.current().is_some_and(fits) {
+            let inputs = self
+                .held
+                .iter()
+                .zip(&values)
+                .filter(|(held, _)| held.is_input);
+            let shapes: Vec<Shape> = inputs.map(|(_, value)| value.shape().into()).collect();
+            if self.executors.len() >= PLANS {
+                self.executors.clear();
+            }
+            let plan = || self.program.plan(&shapes, Wrt::Parameters);
+            self.executors.choose(&shapes, plan)?;
+        }
+        let Some(executor) = self.executors.current_mut() else {
+            unreachable!("one has just been chosen");
+        };
+        for (held, value) in self.held.iter().zip(&values) {
+            let data = value.view().data;
+            if let (Some(bound), Slice::U32(indices)) = (executor.plan().bounds[held.leaf], data) {
+                check_indices(|| self.program.leaves()[held.leaf].label(), indices, bound)?;
+            }
+            executor.bind(held.leaf, data);
+        }
+        // SAFETY: every leaf that is no table was just bound to a value that `values` borrows until the
+        // end of this function, and its indices were compared with the plan's bounds. The tables are
+        // marked as being trained, by this trainer or by the run of its worker, so that nobody has plain
+        // access to them.
+        unsafe { executor.run() }?;
+        let loss = plan_step::loss(executor);
+        if !loss.is_finite() {
+            return Err(Error::NotFinite(format!(
+                "the loss is {loss}; no parameter was changed"
+            )));
+        }
+        for (number, trained) in self.trained.iter_mut().enumerate() {
+            let rows = executor.row_count(number);
+            trained.scratch.make_room(&trained.table, rows)?;
+        }
+        let mut failed = None;
+        for (number, trained) in self.trained.iter_mut().enumerate() {
+            let TrainerTable {
+                table,
+                state,
+                scratch,
+            } = trained;
+            let target = StepTarget {
+                table,
+                state,
+                rule: self.optimizer.rule(),
+                settings: self.optimizer.settings_of(table),
+            };
+            // SAFETY: the executor has run, and the gradient of this number is of this table. It is marked
+            // as being trained, so everybody reaches it by moves, and its state is reached by optimizers
+            // that train it alone.
+            let is_finite = unsafe {
+                plan_step::apply_gradient(executor, (number, 1), Access::Shared, &target, scratch);
+                step_is_finite(executor, number, table)
+            };
+            if !is_finite {
+                failed = Some(number);
+            }
+        }
+        let change = record_change();
+        self.trained
+            .iter()
+            .for_each(|trained| trained.table.touch_at(change));
+        match failed {
+            None => Ok(loss),
+            Some(number) => Err(Error::NotFinite(format!(
+                "{}: the step led to NaN or infinity, which it holds now; a smaller learning rate, l2 \
+                 or clip may help",
+                self.trained[number].table.label()
+            ))),
+        }
+    }
+}
+
+/// Whether a step has left the numbers finite that it changed.
+///
+/// # Safety
+/// The executor has run, and everybody reaches the table, whose gradient this is, by moves.
+unsafe fn step_is_finite(executor: &Executor, number: usize, table: &Table) -> bool {
+    // SAFETY: by the conditions of this function others reach the table by moves. Indices of rows were
+    // compared with their number before the gradient was applied.
+    let is_finite = |rows: Option<&[u32]>| unsafe { Touched { table, rows }.is_finite() };
+    match &executor.plan().sinks[number] {
+        None => true,
+        Some(Sink::Dense(_)) => is_finite(None),
+        Some(Sink::Rows(_)) => with_real!(table.ty().dtype, T => {
+            let rows: &dyn GradientRows<T> = &executor.rows(number);
+            (0..rows.count()).all(|part| is_finite(Some(rows.indices(part))))
+        }),
+    }
+}
