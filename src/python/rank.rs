@@ -4,7 +4,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use numpy::{IntoPyArray, Ix1, Ix2, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray};
+use ndarray::Array2;
+use numpy::{IntoPyArray, Ix1, Ix2, PyArray1, PyArray2, PyReadonlyArray};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -239,11 +240,19 @@ fn top_k<'py>(
     } else {
         long_call(py, |caller| rank::top_k(&factors, seen, k, caller.stop()))?
     };
-    let shape = [factors.n_users(), best.k];
-    Ok((
-        best.ids.into_pyarray(py).reshape(shape)?,
-        best.scores.into_pyarray(py).reshape(shape)?,
-    ))
+    let shape = (factors.n_users(), best.k);
+    Ok((rows(py, shape, best.ids)?, rows(py, shape, best.scores)?))
+}
+
+/// Numbers that lie row by row, as an array of NumPy's.
+fn rows<T: numpy::Element>(
+    py: Python<'_>,
+    shape: (usize, usize),
+    numbers: Vec<T>,
+) -> PyResult<Bound<'_, PyArray2<T>>> {
+    let array = Array2::from_shape_vec(shape, numbers);
+    let array = array.map_err(|error| Error::Shape(error.to_string()))?;
+    Ok(array.into_pyarray(py))
 }
 
 /// The best items of each user, and where held-out ones stand: what ranking metrics are made of.
@@ -292,7 +301,7 @@ fn evaluate_ranking<'py>(
         rank::search(&factors, train, Some(held_out), k, caller.stop())
     })?;
     let columns = PyDict::new(py);
-    let shape = [factors.n_users(), found.best.k];
+    let shape = (factors.n_users(), found.best.k);
     let of = |number: fn(&Standing) -> u32| found.standings.iter().map(number);
     columns.set_item("held_out", PyArray1::from_iter(py, of(|at| at.held_out)))?;
     if ranked {
@@ -300,9 +309,9 @@ fn evaluate_ranking<'py>(
         let auc = found.standings.iter().map(|at| at.auc);
         columns.set_item("auc", PyArray1::from_iter(py, auc))?;
     }
-    columns.set_item("items", found.best.ids.into_pyarray(py).reshape(shape)?)?;
-    columns.set_item("scores", found.best.scores.into_pyarray(py).reshape(shape)?)?;
-    columns.set_item("hits", found.hits.into_pyarray(py).reshape(shape)?)?;
+    columns.set_item("items", rows(py, shape, found.best.ids)?)?;
+    columns.set_item("scores", rows(py, shape, found.best.scores)?)?;
+    columns.set_item("hits", rows(py, shape, found.hits)?)?;
     Ok(columns)
 }
 
