@@ -1,16 +1,25 @@
 //! A function of the ir, ready to run: as machine code where there can be any, else by the interpreter.
 //!
 //! Machine code is made for the lengths of arrays that were seen when the function was built, where all
-//! follow from those of its arguments; if others come, for these as well, for any lengths then.
+//! follow from those of its arguments. If others come, it is made for these as well: for any lengths, but
+//! for those on which the arguments have no influence, as both are compared; where that fits no other
+//! arguments, for any lengths at all.
 //! Both give the same results to the bit, but for the sign and payload of NaN. The environment variable
 //! `WYRMLING_JIT=0`, read once, asks for the interpreter; so do the cargo features without `jit`.
 
 use std::sync::{Arc, OnceLock};
 
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
 use super::native::{Native, Unsupported};
 use super::{Interpreter, Outcome};
+use crate::array::Shape;
 use crate::error::Result;
-use crate::ir::{ArgumentLengths, Datum, Function, for_lengths_seen};
+use crate::ir::{
+    ArgumentLengths, Datum, FollowedFunction, Function, KnownLengths, for_lengths_seen,
+};
+use crate::process::Mutex;
 #[cfg(feature = "python")]
 use crate::rules::OpRef;
 
@@ -32,11 +41,58 @@ struct Specialized {
     lengths: ArgumentLengths,
 }
 
+/// Sets of lengths of arguments that are remembered.
+const REMEMBERED: usize = 4096;
+
+/// Machine code for arguments of several lengths.
+#[derive(Debug)]
+struct ForSeveral {
+    native: Native,
+    of: FollowedFunction,
+    /// For which lengths what is known of others holds.
+    fits: Mutex<FxHashMap<SmallVec<[Shape; 8]>, bool>>,
+}
+
+impl ForSeveral {
+    /// That of a function, by arguments of other lengths than were seen; `None` if there is no use of it.
+    fn new(function: &Function, args: &[Datum]) -> Result<Option<Self>> {
+        let Some(of) = FollowedFunction::new(function, args)? else {
+            return Ok(None);
+        };
+        let native = native(&of.function, Some(&of.known)).ok();
+        Ok(native.map(|native| ForSeveral {
+            native,
+            of,
+            fits: Mutex::default(),
+        }))
+    }
+
+    /// Whether it runs on arguments of these lengths.
+    fn fits(&self, args: &[Datum]) -> Result<bool> {
+        let lengths = args.iter().filter_map(|arg| match arg {
+            Datum::Array(array) => Some(Shape::from_slice(array.shape())),
+            _ => None,
+        });
+        let lengths: SmallVec<[Shape; 8]> = lengths.collect();
+        if let Some(&fits) = self.fits.lock().get(&lengths) {
+            return Ok(fits);
+        }
+        let fits = self.of.holds_for(args)?;
+        let mut known = self.fits.lock();
+        if known.len() < REMEMBERED {
+            known.insert(lengths, fits);
+        }
+        Ok(fits)
+    }
+}
+
 /// A function that runs, in any number of threads at once.
 #[derive(Debug)]
 pub struct Compiled {
     function: Arc<Function>,
     specialized: Option<Specialized>,
+    /// What runs it for several lengths, once there were such; `None` if nothing of it stays the same.
+    followed: OnceLock<Option<ForSeveral>>,
     /// How it runs for other lengths, once there were such.
     way: OnceLock<Way>,
 }
@@ -44,7 +100,7 @@ pub struct Compiled {
 /// Machine code for a function that is well formed, or why there is none.
 fn native(
     function: &Arc<Function>,
-    lengths: Option<&ArgumentLengths>,
+    lengths: Option<&[KnownLengths]>,
 ) -> Result<Native, &'static str> {
     static WANTED: OnceLock<bool> = OnceLock::new();
     let wanted = || std::env::var_os("WYRMLING_JIT").is_none_or(|value| value != "0");
@@ -60,7 +116,8 @@ fn specialized(function: &Function) -> Result<Option<Specialized>> {
         return Ok(None);
     };
     fixed.check()?;
-    let native = native(&Arc::new(fixed), Some(&lengths)).ok();
+    let known = lengths.known(&fixed);
+    let native = native(&Arc::new(fixed), Some(&known)).ok();
     Ok(native.map(|native| Specialized { native, lengths }))
 }
 
@@ -75,6 +132,7 @@ impl Compiled {
         let compiled = Compiled {
             specialized: specialized(&function)?,
             function,
+            followed: OnceLock::new(),
             way: OnceLock::new(),
         };
         if compiled.specialized.is_none() {
@@ -98,6 +156,23 @@ impl Compiled {
         Ok(self.way.get_or_init(|| way))
     }
 
+    /// How it runs for several lengths, of which these are some.
+    fn followed(&self, args: &[Datum]) -> Result<Option<&ForSeveral>> {
+        if let Some(followed) = self.followed.get() {
+            return Ok(followed.as_ref());
+        }
+        let kinds = self
+            .function
+            .parameters()
+            .iter()
+            .map(|&id| self.function.kind(id));
+        if kinds.zip(args).all(|(kind, arg)| *kind == arg.kind()) {
+            return Ok(None); // they are those that were seen: there is nothing to compare
+        }
+        let followed = ForSeveral::new(&self.function, args)?;
+        Ok(self.followed.get_or_init(|| followed).as_ref())
+    }
+
     /// Prepares a function for the interpreter.
     ///
     /// # Errors
@@ -108,6 +183,7 @@ impl Compiled {
         Ok(Compiled {
             function,
             specialized: None,
+            followed: OnceLock::from(None),
             way: Way::Interpreted(interpreter, UNWANTED).into(),
         })
     }
@@ -155,6 +231,12 @@ impl Compiled {
         if let Some(special) = &self.specialized
             && special.lengths.fit(args)
             && let Some(outcome) = special.native.run(args)
+        {
+            return outcome;
+        }
+        if let Some(followed) = self.followed(args)?
+            && followed.fits(args)?
+            && let Some(outcome) = followed.native.run(args)
         {
             return outcome;
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Outcome;
 use crate::error::Result;
-use crate::ir::{ArgumentLengths, Datum, Function};
+use crate::ir::{Datum, Function, KnownLengths};
 
 #[path = "native/unsupported.rs"]
 mod unsupported;
@@ -30,7 +30,7 @@ impl NoCode {
     /// [`Unsupported`], always.
     pub(super) fn compile(
         _: &Arc<Function>,
-        _: Option<&ArgumentLengths>,
+        _: Option<&[KnownLengths]>,
     ) -> std::result::Result<Self, Unsupported> {
         Err(Unsupported(
             "it is not compiled for this processor or system, or without the feature jit",

@@ -56,7 +56,9 @@ pub use scalar::{Comparison, ScalarKind, ScalarOperator};
 pub(crate) use simplify::Ranges;
 #[cfg(feature = "python")]
 pub(crate) use simplify::drop_unreachable;
-pub(crate) use simplify::{ArgumentLengths, drop_dead, for_lengths_seen, simplified};
+pub(crate) use simplify::{
+    ArgumentLengths, FollowedFunction, KnownLengths, drop_dead, for_lengths_seen, simplified,
+};
 pub use simplify::{Lengths, are_exact, simplify};
 pub(crate) use specialize::specialize;
 pub use vjp::{Pullback, vjp};

@@ -103,11 +103,14 @@ def test_losses_by_hand(name: str) -> None:
     rng = np.random.default_rng(2)
     for steps, count in ((5, 3), (1, 1), (4, 7)):
         score, others = rng.normal(size=steps), rng.normal(size=(steps, count)) - 0.5
-        found = LOSSES[name](score, others, 50, count)
-        assert found == pytest.approx(by_hand(name, score, others, 50))
+        expected = pytest.approx(by_hand(name, score, others, 50))
+        for axis, along in ((0, others.T), (1, others)):
+            only = partial(np.take_along_axis, along, axis=axis)
+            given = np.expand_dims(score, axis), along, only, 50, axis
+            assert LOSSES[name](*given, count) == expected
 
 
-@pytest.mark.parametrize("shape", [(2,), (4, 2)], ids=["for all", "for each"])
+@pytest.mark.parametrize("shape", [(2,), (2, 4)], ids=["for all", "for each"])
 def test_steps_are_compared_with_what_came_next(shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(3)
     items, bias = rng.normal(size=(8, 4)), rng.normal(size=8)
@@ -115,18 +118,59 @@ def test_steps_are_compared_with_what_came_next(shape: tuple[int, ...]) -> None:
     states = rng.normal(size=(3, 4))
     seen: list[Any] = []
     next_items(states, items, bias, history, negatives, lambda *given: seen.extend(given))
-    score, others, n_items = seen
+    score, others, only, n_items, axis = seen
+    chosen = np.expand_dims([1, 0, 1], axis)
+    one = only(chosen)
     for k in range(3):
         came = history[k + 1]
-        assert score[k] == pytest.approx(states[k] @ items[came] + bias[came])
-        for j, drawn in enumerate(np.broadcast_to(negatives, (4, 2))[k + 1]):
-            assert others[k, j] == pytest.approx(states[k] @ items[drawn] + bias[drawn])
+        assert score.reshape(3)[k] == pytest.approx(states[k] @ items[came] + bias[came])
+        scores = others[:, k] if axis == 0 else others[k]
+        for j, drawn in enumerate(negatives if len(shape) == 1 else negatives[:, k + 1]):
+            assert scores[j] == pytest.approx(states[k] @ items[drawn] + bias[drawn])
+        assert one.reshape(3)[k] == pytest.approx(scores[chosen.reshape(3)[k]])
+    assert one.shape == score.shape
     assert n_items == 8
+
+
+def all_differentiated(
+    score: Any, others: Any, only: Any, n_items: int, axis: int, count: int
+) -> Any:
+    """WARP's loss as a function of the scores of all others, of which it chooses by a mask."""
+    margin = wy.relu(1.0 - score + others)
+    above = np.sign(margin)
+    first = np.where(np.cumsum(above, axis=axis) == above, margin, 0.0)
+    ranks = n_items / np.arange(1, count + 1, dtype=np.float32)
+    return (first.sum(1 - axis) * np.log(ranks)).sum()
+
+
+@pytest.mark.parametrize("mode", ["source", "trace"])
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("shape", [(4,), (4, 6)], ids=["for all", "for each"])
+def test_what_warp_leaves_out_has_no_gradient(kind: str, shape: tuple[int, ...], mode: Any) -> None:
+    rng = np.random.default_rng(5)
+    loss = small(kind, factors=3, max_length=6)._loss()
+    types = small(kind, factors=3)._parameter_types()
+    arrays = {"items": rng.normal(size=(9, 3)), "item_bias": rng.normal(size=9)}
+    for name, one in types.items():
+        arrays[name] = rng.normal(size=[3 if a == "factors" else a for a in one.shape])
+    history, negatives = np.array([1, 5, 2, 5, 7, 0]), rng.integers(0, 9, shape)
+    found = []
+    for ranking in (LOSSES["warp"], all_differentiated):
+        ranking = partial(ranking, count=4)
+
+        def of(given: dict[str, Any], ranking: Any = ranking) -> Any:
+            return loss(**given, history=history, negatives=negatives, ranking=ranking)
+
+        found.append(wy.value_and_grad(of, mode=mode)(arrays))
+    (value, gradients), (expected, others) = found
+    assert value == pytest.approx(expected, rel=1e-12)
+    for name in arrays:
+        np.testing.assert_allclose(gradients[name], others[name], rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize("shape", [(2,), (5, 2)], ids=["for all", "for each"])
+@pytest.mark.parametrize("shape", [(2,), (2, 5)], ids=["for all", "for each"])
 def test_gradients_are_differences(kind: str, name: str, shape: tuple[int, ...]) -> None:
     """Of the loss of a history, by every parameter, in double precision."""
     rng = np.random.default_rng(4)

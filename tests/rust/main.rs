@@ -19,6 +19,7 @@ mod native_angles;
 mod native_arrays;
 mod native_chunked;
 mod native_fixed;
+mod native_followed;
 mod nn;
 mod operators;
 mod ops;

@@ -119,6 +119,58 @@ def test_rows_of_a_matrix_of_integers() -> None:
     )
 
 
+def best_of_each(table: Any, places: Any) -> Any:
+    """Of each column one place, chosen by integers that are computed."""
+    best = np.argmax(table[places][..., 0] > 0.3, axis=0, keepdims=True)
+    chosen = np.take_along_axis(places, best, axis=0)
+    last = np.take_along_axis(places, np.argmax(table[places][..., 1], axis=0)[None] - 1, axis=0)
+    return (table[chosen] ** 2).sum() + (table[last[:, ::-1]] * table[chosen]).sum()
+
+
+def at_given(table: Any, places: Any) -> Any:
+    """Elements of rows at integers that are given."""
+    return (np.take_along_axis(table.T, places, axis=1) ** 2).sum() * table[places[0]].sum()
+
+
+@pytest.mark.parametrize("function", [best_of_each, at_given])
+@pytest.mark.parametrize("mode", ["source", "trace"])
+def test_integers_along_an_axis(function: Callable[..., Any], mode: Any) -> None:
+    """As NumPy takes them, and for other lengths."""
+    rng = np.random.default_rng(0)
+    gradient = wy.value_and_grad(function, mode=mode)
+    for width in (4, 4, 1, 6):
+        places = rng.integers(0, 4, (3, width))
+        value, found = gradient(TABLE, places)
+        assert value == pytest.approx(function(TABLE, places), rel=1e-14)
+        for at in np.ndindex(TABLE.shape):
+            step = np.zeros_like(TABLE)
+            step[at] = 1e-6
+            ends = [function(TABLE + s, places) for s in (step, -step)]
+            assert found[at] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6, abs=1e-8)
+
+
+def test_integers_along_an_axis_are_within_it() -> None:
+    """Negative ones count from the end, others raise, in every mode."""
+    for mode in ("source", "trace", "auto"):
+        value = wy.compile(at_given, mode=mode) if mode != "trace" else at_given
+        negative = np.array([[-1, 0], [1, -4], [2, 2]])
+        assert value(TABLE, negative) == pytest.approx(at_given(TABLE, negative))
+        for outside in (4, -5):
+            with pytest.raises(IndexError):
+                value(TABLE, np.array([[0], [0], [outside]]))
+    x = wy.Input(np.array([[3.0, 4.0, -3.0]]))
+    place = np.argmax(x, axis=1, keepdims=True)
+    taken = np.take_along_axis(np.array([[5, 6, 7]]), place - 1, axis=1)
+    assert taken.dtype.kind in "iu"
+    np.testing.assert_array_equal(taken.value, [[5]])
+    x.value = np.array([[7.0, 4.0, -3.0]])
+    np.testing.assert_array_equal(taken.value, [[7]])
+    outside = np.take_along_axis(np.array([[5, 6, 7]]), place + 1, axis=1)
+    x.value = np.array([[1.0, 4.0, 8.0]])
+    with pytest.raises(IndexError):
+        outside.value  # noqa: B018
+
+
 def test_a_captured_array() -> None:
     """Its numbers are looked at anew at each call."""
     places = np.array([0, 2])

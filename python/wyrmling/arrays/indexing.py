@@ -66,13 +66,15 @@ def take_along_axis(arr: Like, indices: Any, axis: int | None = -1) -> Variable:
     """Elements along an axis by indices of their own for each lane.
 
     ``indices`` has the shape of the array but for the axis, or 1 where it broadcasts; without an
-    axis the array is flattened first. Raises IndexError if one is out of range.
+    axis the array is flattened first. Raises IndexError if one is out of range. Integers taken by a
+    variable are integers, and can be taken by in turn.
 
     >>> take_along_axis([[1.0, 2.0], [3.0, 4.0]], [[1], [0]], 1)
     array([[2.],
            [3.]])
     """
-    x = reshape(arr, -1) if axis is None else constant(arr)
+    x = _core.table(arr) if isinstance(indices, Variable) else constant(arr)
+    x = reshape(x, -1) if axis is None else x
     axis = axis_of("take_along_axis", 0 if axis is None else axis, x.ndim)
     if isinstance(indices, Variable):
         return _core.take_along_axis(x, indices, axis)

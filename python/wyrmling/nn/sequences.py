@@ -2,10 +2,6 @@
 
 A sequence has shape (t, d), or (n, t, d) for ``n`` of one length. The first state follows on zeros.
 The products of all vectors with their weights are one matrix product.
-
-Limit: in a function that is read the steps of (n, t, h) have a length that is computed, and an axis
-of such a length that is not the first meets no other array along that axis. It can be summed, and
-``states[:, -1]`` be taken; what else is refused, with ``mode="auto"`` it is traced.
 """
 
 from __future__ import annotations
@@ -37,10 +33,17 @@ def ewma_states(vectors: Any, decay: Any) -> Any:
            [0.5 , 2.  ],
            [0.25, 2.5 ]])
     """
-    kept = wy.sigmoid(decay)
     steps = _swapped(vectors)
-    given = np.concatenate([steps[:1], (1.0 - kept) * steps[1:]])
-    return _swapped(wy.linear_recurrence(given, kept))
+    return _swapped(ewma_of(steps[:1], steps[1:], decay))
+
+
+def ewma_of(first: Any, rest: Any, decay: Any) -> Any:
+    """:func:`ewma_states` of vectors in two parts, (1, d) and (t - 1, d).
+
+    Vectors that are looked up are looked up in parts, not as one array that is then cut.
+    """
+    kept = wy.sigmoid(decay)
+    return wy.linear_recurrence(np.concatenate([first, (1.0 - kept) * rest]), kept)
 
 
 def gru_states(vectors: Any, of_vector: Any, of_state: Any, bias: Any) -> Any:
@@ -66,12 +69,12 @@ def gru_states(vectors: Any, of_vector: Any, of_state: Any, bias: Any) -> Any:
            [0.568]])
     """
     given = _swapped(vectors @ of_vector + bias)
+    states = _room(given, of_state)
     state = np.zeros_like(given[0][..., : of_state.shape[0]])
-    states = []
-    for one in given:
-        state = gru_given(state, one, of_state)
-        states.append(state)
-    return _swapped(np.stack(states))
+    for t in range(len(given)):
+        state = gru_given(state, given[t], of_state)
+        states[t] = state
+    return _swapped(_joined(states))
 
 
 def lstm_states(
@@ -100,13 +103,28 @@ def lstm_states(
            [0.318]])
     """
     given = _swapped(vectors @ of_vector + bias)
+    states = _room(given, of_state)
     state = np.zeros_like(given[0][..., : of_state.shape[0]])
     memory = state
-    states = []
-    for one in given:
-        state, memory = lstm_given(state, memory, one, of_state, coupled)
-        states.append(state)
-    return _swapped(np.stack(states))
+    for t in range(len(given)):
+        state, memory = lstm_given(state, memory, given[t], of_state, coupled)
+        states[t] = state
+    return _swapped(_joined(states))
+
+
+def _room(given: Any, of_state: Any) -> Any:
+    """Room for a state of each step: an array, which is written to; a list where there is a graph,
+    for which each write would be a copy of all.
+    """
+    if isinstance(given, wy.Variable):
+        return [None] * len(given)
+    # States are floats where what is given has integers.
+    return np.zeros_like(1.0 * given[..., : of_state.shape[0]])
+
+
+def _joined(states: Any) -> Any:
+    """The states that were put there as an array."""
+    return np.stack(states) if isinstance(states, list) else states
 
 
 def _swapped(sequences: Any) -> Any:

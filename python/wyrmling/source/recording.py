@@ -17,8 +17,9 @@ class Unfit(Exception):
 @dataclass(slots=True)
 class Recording:
     """The arguments of one call: two sets of variables with different values, and plain arrays.
-    ``sliced`` is whether a slice of an array of integers is taken, ``single`` whether numbers of
-    Python become float32, as where a ufunc of NumPy's meets them with nothing but float32.
+    ``sliced`` is whether elements of an array of integers are taken, so that the result is one,
+    ``single`` whether numbers of Python become float32, as where a ufunc of NumPy's meets them with
+    nothing but float32.
     """
 
     inputs: list[tuple[Any, int]] = field(default_factory=list)
@@ -29,7 +30,8 @@ class Recording:
     # The numbers of the inputs whose lengths are computed.
     computed: list[int] = field(default_factory=list)
     sliced: bool = False
-    # Whether integers are places on an axis, as the targets of a cross-entropy.
+    # Whether integers are places on an axis, as those of take_along_axis, or targets of a
+    # cross-entropy.
     places: bool = False
     single: bool = False
     # Whether there is an integer of NumPy's, which functions are given as a float.

@@ -160,9 +160,8 @@ class Splicing(Walker):
         """Whether a function only computes, so that it may be called while a function is read."""
         if method:
             return hasattr(_core.Variable, name) and name not in EXPORTS
-        if isinstance(function, np.ufunc) or is_primitive(function) or name in MADE_OF_NUMBERS:
-            return True
-        if is_own_function(function):
+        own = isinstance(function, np.ufunc) or is_primitive(function) or is_own_function(function)
+        if own or name in MADE_OF_NUMBERS:
             return True
         module = getattr(function, "__module__", None) or ""
         return module.split(".")[0] != "numpy" or (
@@ -290,8 +289,10 @@ class Splicing(Walker):
         recording = Recording(opaque=is_primitive(function))
         whole = isinstance(function, np.ufunc) or any(function is one for one in VALUES)
         name = getattr(function, "__name__", "this")
-        recording.sliced = name == "_item" and is_integers(self.array_of(args[0]))
-        recording.places = name == "cross_entropy" and is_own_function(function)
+        ours = function is np.take_along_axis or is_own_function(function)
+        recording.places = ours and name in ("cross_entropy", "take_along_axis")
+        taken = name == "_item" or (ours and name == "take_along_axis")
+        recording.sliced = taken and is_integers(self.array_of(args[0]))
         elementwise = whole or getattr(function, "__module__", "") == "_operator"
         recording.single = elementwise and self._is_single(args)
         given = [self._argument(one, recording, node, whole) for one in args]
@@ -374,8 +375,7 @@ class Splicing(Walker):
             return Number(kinds[type(real)], made)
         for sample, value in recording.arrays:
             if np.shares_memory(real, sample) or (real.size == 0 and real.base is not None):
-                own = isinstance(value, Reference)
-                bases = frozenset({value.address}) if own else value.bases
+                bases = frozenset({value.address}) if isinstance(value, Reference) else value.bases
                 outer = self.array_of(value).outer
                 return Array(made, real.dtype, real.shape, bases, outer, computed)
         return self.fresh(made, real.dtype, real.shape, computed)

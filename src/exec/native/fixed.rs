@@ -1,6 +1,6 @@
 //! Arrays of known lengths in memory of their own.
 //!
-//! Where the lengths in a function's kinds are facts, small arrays need no place in the
+//! Where the lengths of values are those in their kinds, small arrays need no place in the
 //! [frame](super::frame), which would have to look each time at what is there. Each place has memory for
 //! its arrays, twice: what an operator computes goes to the half that nobody reads, and the halves are
 //! exchanged then. So a result may have the place of an operand, and a jump may exchange arrays.
@@ -13,7 +13,7 @@ use std::ptr;
 
 use crate::array::{Array, DType, Dense, Real, Slice, SliceMut};
 use crate::error::Result;
-use crate::ir::{ArgumentLengths, Expression, Function, ValueId};
+use crate::ir::{Expression, Function, KnownLengths, ValueId};
 use crate::process::Mutex;
 use crate::reserve;
 use crate::rules::{MOST_OPERANDS, Operand, VectorProduct, add_outer};
@@ -45,16 +45,18 @@ pub(super) struct FixedLayout {
     /// The element type of each place, and how many elements there may be; `None` where arrays are
     /// in the frame.
     places: Vec<Option<(DType, usize)>>,
+    /// Of which values the lengths follow from those of the arguments.
+    followed: Vec<bool>,
     /// Memory that waits for the next run.
     waiting: Mutex<Vec<FixedMemory>>,
 }
 
 impl FixedLayout {
-    /// That of a function whose lengths follow from those of its arguments, with this place of each
-    /// value that is an array, of so many places.
+    /// That of a function of whose values the lengths are known so far, with this place of each value that
+    /// is an array, of so many places.
     pub(super) fn of(
         function: &Function,
-        lengths: &ArgumentLengths,
+        lengths: &[KnownLengths],
         places: &[Option<u32>],
         count: usize,
     ) -> Self {
@@ -65,7 +67,7 @@ impl FixedLayout {
                 continue;
             };
             let bytes = ty.size().saturating_mul(ty.dtype.size());
-            framed[place as usize] |= bytes > LARGE;
+            framed[place as usize] |= bytes > LARGE || lengths[id] != KnownLengths::Always;
             let room = found[place as usize].get_or_insert((ty.dtype, 0));
             room.1 = room.1.max(ty.size());
             framed[place as usize] |= room.0 != ty.dtype;
@@ -77,10 +79,6 @@ impl FixedLayout {
                 }
             }
         };
-        let parameters = function.parameters().iter().enumerate();
-        for (_, &id) in parameters.filter(|(at, _)| lengths.is_open(*at)) {
-            frame(&[id]);
-        }
         for i in function.blocks.iter().flat_map(|b| &b.instructions) {
             if let Expression::Apply(op, args) = &i.expression
                 && changes_elements(function, op, args, i.results[0])
@@ -102,6 +100,10 @@ impl FixedLayout {
         }
         FixedLayout {
             places: found,
+            followed: lengths
+                .iter()
+                .map(|&known| known != KnownLengths::Never)
+                .collect(),
             waiting: Mutex::default(),
         }
     }
@@ -109,6 +111,13 @@ impl FixedLayout {
     /// Whether a place has memory of its own.
     pub(super) fn has(&self, place: usize) -> bool {
         self.places.get(place).is_some_and(Option::is_some)
+    }
+
+    /// Whether the lengths of a value follow from those of the arguments, if anything is known of lengths.
+    pub(super) fn follows(&self, id: ValueId) -> bool {
+        self.followed
+            .get(id as usize)
+            .is_some_and(|&followed| followed)
     }
 
     /// Whether any has.

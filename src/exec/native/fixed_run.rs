@@ -4,7 +4,8 @@ use smallvec::SmallVec;
 
 use super::array_tape::missing;
 use super::fixed_step::{
-    FixedApply, FixedOperand, FixedSource, FixedStep, FixedTarget, FixedWay, StepNumber,
+    FixedApply, FixedOperand, FixedSource, FixedStep, FixedTarget, FixedWay, FrameUpdate,
+    StepNumber,
 };
 use super::frame::Frame;
 use super::word::RawSlot;
@@ -24,6 +25,7 @@ impl Frame {
         for step in steps {
             match step {
                 FixedStep::Apply(apply) => self.fixed_apply(apply, slots)?,
+                FixedStep::Update(update) => self.frame_update(update, slots)?,
                 FixedStep::Elements(step) => self.fixed.elements(step, slots),
                 &FixedStep::Part {
                     from,
@@ -132,9 +134,14 @@ impl Frame {
             .collect()
     }
 
-    fn fixed_apply(&mut self, apply: &FixedApply, slots: &mut [RawSlot]) -> Result<()> {
+    /// The single numbers among some operands; what is in the frame is there.
+    fn step_numbers(
+        &mut self,
+        operands: &[FixedOperand],
+        slots: &[RawSlot],
+    ) -> Result<StepNumbers> {
         let mut numbers = StepNumbers::new();
-        for operand in &apply.operands {
+        for operand in operands {
             match operand.source {
                 FixedSource::Slot(slot, word) => {
                     numbers.push(StepNumber::of(word, slots[slot]).ok_or_else(missing)?);
@@ -147,6 +154,28 @@ impl Frame {
                 FixedSource::Memory(_) => {}
             }
         }
+        Ok(numbers)
+    }
+
+    /// Changes an array of the frame.
+    fn frame_update(&mut self, update: &FrameUpdate, slots: &[RawSlot]) -> Result<()> {
+        let numbers = self.step_numbers(&update.operands, slots)?;
+        let mut array = self.leave(update.from).ok_or_else(missing)?;
+        if array.is_shared() {
+            array = array.copied()?;
+        }
+        let others = self.fixed_views(&update.operands, &numbers);
+        let done = match array.view_mut() {
+            Some(view) => update.op.update(&others, view),
+            None => None,
+        };
+        drop(others);
+        self.set(update.to, Some(array));
+        done.ok_or_else(missing)?
+    }
+
+    fn fixed_apply(&mut self, apply: &FixedApply, slots: &mut [RawSlot]) -> Result<()> {
+        let numbers = self.step_numbers(&apply.operands, slots)?;
         match apply.to {
             FixedTarget::Slot(slot, word) => {
                 let mut out = StepNumber::of(word, 0).ok_or_else(missing)?;

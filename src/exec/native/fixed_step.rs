@@ -102,6 +102,17 @@ pub(super) struct FixedApply {
     pub(super) to: FixedTarget,
 }
 
+/// An operator that changes an array of the frame, which nothing else reads later.
+#[derive(Debug)]
+pub(super) struct FrameUpdate {
+    pub(super) op: OpRef,
+    /// The place of the array before, and after.
+    pub(super) from: usize,
+    pub(super) to: usize,
+    /// The operands but for the array.
+    pub(super) operands: SmallVec<[FixedOperand; 3]>,
+}
+
 /// An operator that is applied element by element to arrays in memory and single numbers.
 #[derive(Debug)]
 pub(super) struct ElementStep {
@@ -119,6 +130,7 @@ pub(super) struct ElementStep {
 #[derive(Debug)]
 pub(super) enum FixedStep {
     Apply(Box<FixedApply>),
+    Update(Box<FrameUpdate>),
     /// A result is computed element by element.
     Elements(Box<ElementStep>),
     /// So many elements of a place, from one on, are copied to another place.

@@ -6,14 +6,16 @@ use smallvec::SmallVec;
 
 use super::arrays::OPERATOR;
 use super::fixed_quick::{kernel, quick};
-use super::fixed_step::{FixedApply, FixedOperand, FixedSource, FixedStep, FixedTarget, FixedWay};
+use super::fixed_step::{
+    FixedApply, FixedOperand, FixedSource, FixedStep, FixedTarget, FixedWay, FrameUpdate,
+};
 use super::frame::ArrayStep;
 
 use super::translate::Translator;
 use super::unsupported::{Translated, Unsupported};
 use crate::array::Type;
 use crate::ir::{Expression, Instruction, ValueId};
-use crate::rules::{OpRef, is_one_of, shares};
+use crate::rules::{Accumulate, OpRef, is_one_of, shares};
 
 impl Translator<'_> {
     /// The memory where the elements of a value are; `None` if that is the frame.
@@ -191,6 +193,11 @@ impl Translator<'_> {
         let own = self.place(result);
         let in_memory = own.filter(|&place| self.interface.fixed.has(place));
         if in_memory.is_none() && (own.is_some() || !self.has_arrays(args)) {
+            if let Some(to) = own
+                && self.wait_update(op, args, result, instruction, to)?
+            {
+                return Ok(Some(None));
+            }
             self.leave_fixed(args);
             return Ok(None);
         }
@@ -225,10 +232,12 @@ impl Translator<'_> {
             first == Some(to) && others.clone().all(|o| o.source != to)
         });
         let in_place = alone && is_one_of!(op: Accumulate, ReplaceRow) && *types[0] == ty;
+        // Of what is in the frame the lengths are found there.
+        let is_framed = |o: &FixedOperand| matches!(o.source, FixedSource::Frame(_));
         let way = match kernel(op, &types, &ty) {
-            Some(kernel) => FixedWay::Elements(kernel),
-            None if in_place => FixedWay::Update,
-            None => FixedWay::Operator,
+            Some(kernel) if !operands.iter().any(is_framed) => FixedWay::Elements(kernel),
+            _ if in_place => FixedWay::Update,
+            _ => FixedWay::Operator,
         };
         let to = match in_memory {
             Some(place) => FixedTarget::Memory(place),
@@ -242,12 +251,7 @@ impl Translator<'_> {
             self.fixed.steps.extend(steps);
             return Ok(Some(None));
         }
-        let drops = args.iter().enumerate().filter_map(|(k, &id)| {
-            let place = self.place(id).filter(|_| self.is_framed(id))?;
-            let last = self.last.operand(self.current, instruction, k);
-            last.then_some(FixedStep::Drop(place))
-        });
-        let drops: Vec<FixedStep> = drops.collect();
+        let drops = self.drops(args, instruction, 0);
         self.wait_for(FixedStep::Apply(Box::new(FixedApply {
             op: op.clone(),
             way,
@@ -265,6 +269,66 @@ impl Translator<'_> {
                 Ok(Some(Some(self.load(word.ty(), self.slots, at))))
             }
         }
+    }
+
+    /// Steps that drop the operands of an instruction, from number `start` on, that are in the frame and read
+    /// for the last time.
+    fn drops(&self, args: &[ValueId], instruction: usize, start: usize) -> Vec<FixedStep> {
+        let operands = args.iter().enumerate().skip(start);
+        let drops = operands.filter_map(|(k, &id)| {
+            let place = self.place(id).filter(|_| self.is_framed(id))?;
+            let last = self.last.operand(self.current, instruction, k);
+            last.then_some(FixedStep::Drop(place))
+        });
+        drops.collect()
+    }
+
+    /// Lets an operator wait that changes an array of the frame which nothing else reads later; whether it is
+    /// one. What it is given fits together, as lengths tell that follow from those of arguments.
+    fn wait_update(
+        &mut self,
+        op: &OpRef,
+        args: &[ValueId],
+        result: ValueId,
+        instruction: usize,
+        to: usize,
+    ) -> Translated<bool> {
+        let Some((&changed, others)) = args.split_first() else {
+            return Ok(false);
+        };
+        let sums = || {
+            op.downcast::<Accumulate>()
+                .is_some_and(Accumulate::has_base)
+        };
+        let last = self.last.operand(self.current, instruction, 0);
+        let Some(from) = self
+            .place(changed)
+            .filter(|_| last && self.is_framed(changed))
+        else {
+            return Ok(false);
+        };
+        let apart = |&id: &ValueId| self.place(id) != Some(from) || !self.is_framed(id);
+        let follows = |&id: &ValueId| self.interface.fixed.follows(id);
+        if !(is_one_of!(op: ReplaceRow) || sums())
+            || !others.iter().all(apart)
+            || !args.iter().chain([&result]).all(follows)
+        {
+            return Ok(false);
+        }
+        self.write_segment();
+        let mut operands: SmallVec<[FixedOperand; 3]> = SmallVec::new();
+        for &id in others {
+            operands.push(self.fixed_operand(id)?);
+        }
+        let drops = self.drops(args, instruction, 1);
+        self.wait_for(FixedStep::Update(Box::new(FrameUpdate {
+            op: op.clone(),
+            from,
+            to,
+            operands,
+        })));
+        self.fixed.steps.extend(drops);
+        Ok(true)
     }
 
     /// Lets an outer product that waits, and that is added to a sum in its place and read nowhere else, be

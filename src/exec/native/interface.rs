@@ -4,7 +4,7 @@ use super::fixed::FixedLayout;
 use super::places;
 use super::unsupported::{Translated, Unsupported};
 use super::word::Word;
-use crate::ir::{ArgumentLengths, Function, Terminator, ValueId};
+use crate::ir::{Function, KnownLengths, Terminator, ValueId};
 
 /// Most parameters of a block, results, targets of a switch and values of a record: far below what
 /// Cranelift can number, and what offsets of slots can be.
@@ -33,8 +33,8 @@ pub(super) struct Interface {
 }
 
 impl Interface {
-    /// That of a function, whose lengths may be facts.
-    pub(super) fn of(function: &Function, lengths: Option<&ArgumentLengths>) -> Translated<Self> {
+    /// That of a function, of whose lengths something may be known.
+    pub(super) fn of(function: &Function, lengths: Option<&[KnownLengths]>) -> Translated<Self> {
         let passed = |ids: &[ValueId]| {
             let kinds = ids.iter().map(|&id| Word::of(function.kind(id)));
             let passed = kinds.map(|word| word.map_or(Carrier::Array, Carrier::Word));

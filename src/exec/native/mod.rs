@@ -68,7 +68,7 @@ use self::word::RawSlot;
 use super::Outcome;
 use super::interpreter::accept;
 use crate::error::Result;
-use crate::ir::{ArgumentLengths, Datum, Function};
+use crate::ir::{Datum, Function, KnownLengths};
 use crate::reserve;
 
 /// Bytes that Cranelift is estimated to ask for, infallibly, for an instruction.
@@ -123,14 +123,14 @@ impl Native {
         }
     }
 
-    /// Machine code for a function that has passed [`Function::check`], for arguments of some
-    /// `lengths` alone, if there are any, from which all others follow.
+    /// Machine code for a function that has passed [`Function::check`], for arguments alone by which the
+    /// `lengths` of its values are known, if these are given.
     ///
     /// # Errors
     /// [`Unsupported`] where there can be none; the interpreter runs the function then.
     pub(super) fn compile(
         function: &Arc<Function>,
-        lengths: Option<&ArgumentLengths>,
+        lengths: Option<&[KnownLengths]>,
     ) -> std::result::Result<Self, Unsupported> {
         let instructions = function.blocks.iter().map(|b| 1 + b.instructions.len());
         reserve::ahead(instructions.sum(), COMPILED)

@@ -7,7 +7,9 @@
 //! A parameter of which only rows are looked up may have any number of them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use super::followed::{Followed, follow_lengths};
 use super::lengths::{Lengths, are_exact_but};
 use super::simplified;
 use crate::array::{Array, Shape, Type};
@@ -39,9 +41,98 @@ impl ArgumentLengths {
     }
 
     /// Whether the first axis of the argument in a place may have any length.
-    pub(crate) fn is_open(&self, at: usize) -> bool {
+    fn is_open(&self, at: usize) -> bool {
         self.arrays.iter().any(|(k, _, open)| *k == at && *open)
     }
+
+    /// Of which values of a function the lengths follow: of all but those whose first axis may have any
+    /// length.
+    pub(crate) fn known(&self, function: &Function) -> Vec<KnownLengths> {
+        let mut known = vec![KnownLengths::Always; function.kinds.len()];
+        for (at, &id) in function.parameters().iter().enumerate() {
+            if self.is_open(at) {
+                known[id as usize] = KnownLengths::EachRun;
+            }
+        }
+        known
+    }
+}
+
+/// When the lengths of a value are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KnownLengths {
+    /// They are those of its kind in every run.
+    Always,
+    /// They follow from those of the arguments.
+    EachRun,
+    /// While it runs.
+    Never,
+}
+
+/// A function for arguments of several lengths, and on which of its values these have no influence.
+#[derive(Debug)]
+pub(crate) struct FollowedFunction {
+    pub(crate) function: Arc<Function>,
+    pub(crate) known: Vec<KnownLengths>,
+}
+
+impl FollowedFunction {
+    /// That of a function, by arguments that have other lengths than those in the kinds of its parameters;
+    /// `None` if all arrays are of other lengths then.
+    ///
+    /// # Errors
+    /// As [`simplify`](super::simplify).
+    pub(crate) fn new(function: &Function, args: &[Datum]) -> Result<Option<Self>> {
+        // What calls its caller may give what it did not say.
+        if function.blocks.len() == 1 || function.operators().any(|op| op.stays_in_thread()) {
+            return Ok(None);
+        }
+        let before = known(function, &follow_lengths(function, args)?);
+        reserve::ahead(function.kinds.len(), reserve::bytes::OPTIMIZED)?;
+        let mut function = function.clone();
+        read_zeros(&mut function, |id| {
+            before[id as usize] == KnownLengths::Always
+        });
+        let function = simplified(function, Lengths::Seen)?;
+        function.check()?;
+        let known = known(&function, &follow_lengths(&function, args)?);
+        let mut instructions = function.blocks.iter().flat_map(|b| &b.instructions);
+        let some = instructions.any(|i| {
+            let axes = |&id: &ValueId| function.kind(id).array().is_some_and(|ty| ty.ndim() > 0);
+            let applied = matches!(i.expression, Expression::Apply(..));
+            let always = |&id: &ValueId| known[id as usize] == KnownLengths::Always;
+            applied && i.results.iter().any(|id| axes(id) && always(id))
+        });
+        Ok(some.then(|| FollowedFunction {
+            function: Arc::new(function),
+            known,
+        }))
+    }
+
+    /// Whether what is known holds in a run on these arguments.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`](crate::Error::Interrupted).
+    pub(crate) fn holds_for(&self, args: &[Datum]) -> Result<bool> {
+        let found = follow_lengths(&self.function, args)?;
+        let mut values = self.known.iter().zip(&found).zip(&self.function.kinds);
+        Ok(values.all(|((known, found), kind)| match (known, found) {
+            (KnownLengths::Never, _) | (_, Followed::Nothing) => true,
+            (KnownLengths::EachRun, found) => *found != Followed::Several,
+            (KnownLengths::Always, found) => kind.array().is_some_and(|ty| found.is(ty)),
+        }))
+    }
+}
+
+/// What is known of each value of a function, by what is found of its lengths in a run.
+fn known(function: &Function, found: &[Followed]) -> Vec<KnownLengths> {
+    let values = found.iter().zip(&function.kinds);
+    let known = values.map(|(found, kind)| match (found, kind.array()) {
+        (Followed::Lengths(found), Some(ty)) if found == ty => KnownLengths::Always,
+        (Followed::Lengths(_), _) => KnownLengths::EachRun,
+        _ => KnownLengths::Never,
+    });
+    known.collect()
 }
 
 /// A function that does what `function` does for arguments of the lengths in the kinds of its
@@ -67,7 +158,7 @@ pub(crate) fn for_lengths_seen(function: &Function) -> Result<Option<(Function, 
     }
     reserve::ahead(function.kinds.len(), reserve::bytes::OPTIMIZED)?;
     let mut fixed = function.clone();
-    read_zeros(&mut fixed);
+    read_zeros(&mut fixed, |_| true);
     Ok(Some((simplified(fixed, Lengths::Fixed)?, lengths)))
 }
 
@@ -96,8 +187,8 @@ fn is_looked_up(function: &Function, id: ValueId) -> bool {
 }
 
 /// Lets operators that read an operand for its type alone read zeros of that type, but parameters, which
-/// are there anyway. Lengths are facts.
-fn read_zeros(function: &mut Function) {
+/// are there anyway. The lengths of `known` values are facts.
+fn read_zeros(function: &mut Function, known: impl Fn(ValueId) -> bool) {
     let parameters = function.parameters().to_vec();
     let mut zeros: HashMap<Type, ValueId> = HashMap::new();
     let mut made = Vec::new();
@@ -112,7 +203,7 @@ fn read_zeros(function: &mut Function) {
                 _ => continue,
             };
             let small = ty.size().saturating_mul(ty.dtype.size()) <= LARGE;
-            if !small || op.reads(k) || parameters.contains(id) {
+            if !small || op.reads(k) || parameters.contains(id) || !known(*id) {
                 continue;
             }
             let ty = ty.clone();

@@ -97,7 +97,7 @@ pub(super) fn are_exact_but(function: &Function, open: &[ValueId]) -> bool {
         Expression::Apply(op, args) if is_one_of!(op: Gather) => {
             !args[1..].iter().any(|a| open.contains(a))
         }
-        Expression::Compute(ScalarOperator::Length(axis), ..) => *axis == 0,
+        Expression::Compute(ScalarOperator::Length(0), ..) => true,
         other => !other.operands().iter().any(|a| open.contains(a)),
     };
     function.blocks.iter().all(|block| {

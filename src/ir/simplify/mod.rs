@@ -15,6 +15,7 @@
 mod copies;
 mod dead;
 mod fixed;
+mod followed;
 mod invariant;
 mod jumps;
 mod kept;
@@ -25,7 +26,7 @@ mod scalars;
 mod values;
 
 pub(crate) use dead::drop_dead;
-pub(crate) use fixed::{ArgumentLengths, for_lengths_seen};
+pub(crate) use fixed::{ArgumentLengths, FollowedFunction, KnownLengths, for_lengths_seen};
 #[cfg(feature = "python")]
 pub(crate) use jumps::drop_unreachable;
 pub use lengths::{Lengths, are_exact};

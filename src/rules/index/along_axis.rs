@@ -2,7 +2,7 @@
 //!
 //! No length is part of an operator: each takes whatever length comes.
 
-use crate::array::{Type, Typed, View, ViewMut, show_shape, with_real};
+use crate::array::{SliceMut, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
 use crate::rules::reduction::lanes::{Lanes, has_axis};
 use crate::rules::{
@@ -14,7 +14,6 @@ use super::lookup::{check_indices, index};
 
 /// Checks an array and an index of its elements along an axis: their shapes agree elsewhere.
 fn along(name: &str, x: &Type, at: &Type, axis: usize) -> Result<()> {
-    real(name, x)?;
     index(name, at)?;
     has_axis(name, x, axis)?;
     let differs = |k: usize| k != axis && x.shape[k] != at.shape[k];
@@ -43,17 +42,31 @@ fn visit(
     let Lanes { length, inner, .. } = Lanes::new(shape, axis);
     let indices = at.indices();
     check_indices(|| name.into(), indices, length)?;
-    let block = at.shape[axis] * inner;
-    for (place, &k) in indices.iter().enumerate() {
-        f(
-            (place / block * length + k as usize) * inner + place % inner,
-            place,
-        );
+    let rows = at.shape[axis];
+    for (row, indices) in indices.chunks_exact(inner.max(1)).enumerate() {
+        let block = row / rows * length;
+        for (lane, &k) in indices.iter().enumerate() {
+            f((block + k as usize) * inner + lane, row * inner + lane);
+        }
     }
     Ok(())
 }
 
-/// The elements of operand 0 along an axis that operand 1 names, of the same shape elsewhere.
+/// Copies the elements that indices along an axis name.
+fn take<T: Copy>(
+    x: &[T],
+    out: &mut [T],
+    shape: &[usize],
+    at: &View<'_>,
+    axis: usize,
+) -> Result<()> {
+    visit("take_along_axis", shape, at, axis, |from, to| {
+        out[to] = x[from]
+    })
+}
+
+/// The elements of operand 0 along an axis that operand 1 names, of the same shape elsewhere. They may be
+/// indices themselves: then so is the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TakeAlongAxis {
     /// The axis.
@@ -71,11 +84,12 @@ impl Operator for TakeAlongAxis {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let (shape, at) = (args[0].shape, &args[1]);
+        if let SliceMut::U32(out) = &mut out.data {
+            return take(args[0].indices(), out, shape, at, self.axis);
+        }
         with_real!(out.data.dtype(), T => {
-            let (x, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
-            visit("take_along_axis", args[0].shape, &args[1], self.axis, |from, to| {
-                out[to] = x[from];
-            })
+            take(args[0].real::<T>(), T::slice_mut(&mut out.data), shape, at, self.axis)
         })
     }
 }
@@ -97,6 +111,7 @@ impl Operator for AddAlongAxis {
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [g, at, like] = arity::<3>("add_along_axis", args)?;
+        real("add_along_axis", like)?;
         same_dtype("add_along_axis", g, like)?;
         along("add_along_axis", like, at, self.axis)?;
         same_shape("add_along_axis", &at.shape, &g.shape)?;
@@ -146,7 +161,11 @@ pub(super) const ENTRIES: &[Entry] = &[
                 let args = vec![Argument::real(x, ANY), Argument::index(at, x[axis])];
                 Case::new(OpRef::new(TakeAlongAxis { axis }), args)
             };
-            SHAPES.iter().map(case).collect()
+            let mut cases: Vec<Case> = SHAPES.iter().map(case).collect();
+            // An array of indices.
+            let args = vec![Argument::index(&[2, 4], 7), Argument::index(&[2, 3], 4)];
+            cases.push(Case::new(OpRef::new(TakeAlongAxis { axis: 1 }), args));
+            cases
         },
     },
     Entry {

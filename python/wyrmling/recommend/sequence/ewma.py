@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ... import nn
+from ...nn.sequences import ewma_of
 from ..factors import Loss
 from ..fitted import ArrayType, NewUser, Reasons
 from ..hyperparameters import Bounds
@@ -30,7 +31,8 @@ def loss(
     dropout: Any = None,
 ) -> Any:
     """The loss of a user's history."""
-    states = dropped(nn.ewma_states(items[history[:-1]], decay), draws, dropout)
+    states = ewma_of(items[history[:1]], items[history[1:-1]], decay)
+    states = dropped(states, draws, dropout)
     return next_items(states, items, item_bias, history, negatives, ranking)
 
 

@@ -1,7 +1,10 @@
 """Losses of a sequence: how well each state ranks the item that came next above items drawn.
 
-All are sums over the steps of a sequence, of the scores of the items that came, shape (n,), and of
-``count`` others each, shape (n, count).
+All are sums over the steps of a sequence, of the scores of the items that came and of ``count``
+others each. The others lie along ``axis``: where each step has its own, shape (count, n), so that
+what is computed of them goes along the steps; where all have the same, shape (n, count), as a
+matrix product gives them. The items that came have length 1 there. ``only`` gives of each step the
+score of one other, by its place along the axis: differentiated by it alone, a step costs one item.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import wyrmling as wy
 __all__ = ["LOSSES", "LossName", "Ranking", "next_items"]
 
 Ranking = Callable[..., Any]
+Only = Callable[[Any], Any]
 LossName = Literal["bpr", "hinge", "warp", "softmax"]
 
 
@@ -24,43 +28,48 @@ def next_items(
 ) -> Any:
     """The loss of states, one before each item of a history but the first, shape (n, d).
 
-    ``negatives`` has ``k`` items drawn for each item of the history, shape (n + 1, k), or for all,
+    ``negatives`` has ``k`` items drawn for each item of the history, shape (k, n + 1), or for all,
     shape (k,).
     """
+    shared = negatives.ndim == 1
+    axis = 1 if shared else 0
+    drawn = negatives if shared else negatives[:, 1:]
+    steps = np.expand_dims(states, axis)
+
+    def scores(chosen: Any) -> Any:
+        return wy.vecdot(steps, items[chosen]) + item_bias[chosen]
+
+    def only(places: Any) -> Any:
+        return scores(drawn[places] if shared else np.take_along_axis(drawn, places, axis=0))
+
+    others = states @ items[drawn].T + item_bias[drawn] if shared else scores(drawn)
     came = history[1:]
-    score = wy.vecdot(states, items[came]) + item_bias[came]
-    if negatives.ndim == 1:
-        others = states @ items[negatives].T + item_bias[negatives]
-    else:
-        drawn = negatives[1:]
-        others = wy.vecdot(states[:, None, :], items[drawn]) + item_bias[drawn]
-    return ranking(score, others, len(items))
+    score = scores(came[:, None] if shared else came[None])
+    return ranking(score, others, only, len(items), axis)
 
 
-def bpr(score: Any, others: Any, n_items: int, count: int) -> Any:
+def bpr(score: Any, others: Any, only: Only, n_items: int, axis: int, count: int) -> Any:
     """The negative logarithm of the odds that an item scores higher than another (Rendle, 2009)."""
-    return -wy.logsigmoid(score[:, None] - others).sum()
+    return -wy.logsigmoid(score - others).sum()
 
 
-def hinge(score: Any, others: Any, n_items: int, count: int) -> Any:
+def hinge(score: Any, others: Any, only: Only, n_items: int, axis: int, count: int) -> Any:
     """How far others are above the item less 1."""
-    return wy.relu(1.0 - score[:, None] + others).sum()
+    return wy.relu(1.0 - score + others).sum()
 
 
-def warp(score: Any, others: Any, n_items: int, count: int) -> Any:
+def warp(score: Any, others: Any, only: Only, n_items: int, axis: int, count: int) -> Any:
     """The hinge of the first that is above the item less 1, by the logarithm of its estimated rank
     (Weston, Bengio and Usunier, 2011).
     """
-    margin = wy.relu(1.0 - score[:, None] + others)
-    above = np.sign(margin)
-    first = np.where(np.cumsum(above, axis=1) == above, margin, 0.0)
-    ranks = n_items / np.arange(1, count + 1, dtype=np.float32)
-    return (first.sum(0) * np.log(ranks)).sum()
+    first = np.argmax(1.0 - score + others > 0.0, axis=axis, keepdims=True)
+    weights = np.log(n_items / np.arange(1, count + 1, dtype=np.float32))
+    return (wy.relu(1.0 - score + only(first)) * weights[first]).sum()
 
 
-def softmax(score: Any, others: Any, n_items: int, count: int) -> Any:
+def softmax(score: Any, others: Any, only: Only, n_items: int, axis: int, count: int) -> Any:
     """The negative logarithm of the item's share in the softmax of its score and the others'."""
-    return (wy.logaddexp(score, wy.logsumexp(others, axis=1)) - score).sum()
+    return (wy.logaddexp(score, wy.logsumexp(others, axis=axis, keepdims=True)) - score).sum()
 
 
 LOSSES: dict[str, Ranking] = {"bpr": bpr, "hinge": hinge, "warp": warp, "softmax": softmax}

@@ -107,7 +107,7 @@ class SequenceModel(FactorModel):
             n_items,
             positives=(of[lacking], task.seen.indices[lacking]),
             given="user",
-            shape=self.n_negatives if self.shared_negatives else ("history", self.n_negatives),
+            shape=self.n_negatives if self.shared_negatives else (self.n_negatives, "history"),
         )
         loss = partial(self._loss(), ranking=partial(LOSSES[self.loss], count=self.n_negatives))
         drawn: dict[str, Any] = {"negatives": sampler}

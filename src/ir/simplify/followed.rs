@@ -1,0 +1,126 @@
+//! What lengths the arrays of a function have in a run, by those of its arguments alone.
+//!
+//! Arguments of other lengths leave many arrays as they are: the states of a loop over a sequence, say, and
+//! all that a turn computes of them. Machine code for any lengths does better where it knows these.
+//!
+//! Limit: an array that has other lengths on another way through the function, or in another turn, is known to
+//! have none.
+
+use smallvec::SmallVec;
+
+use crate::array::Type;
+use crate::error::Result;
+use crate::interrupt::Poller;
+use crate::ir::function::{Expression, Function, ValueId};
+use crate::ir::kind::Datum;
+use crate::rules::OpRef;
+
+/// About how many nanoseconds an instruction takes.
+const INSTRUCTION: usize = 50;
+
+/// What is known of the lengths of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Followed {
+    /// Nothing that was followed computes it, or it is no array.
+    Nothing,
+    /// They are these wherever it is computed.
+    Lengths(Type),
+    /// They differ, or an operator refuses them.
+    Several,
+}
+
+impl Followed {
+    /// Takes note of lengths that a value may have too; whether that says more.
+    fn meet(&mut self, other: Followed) -> bool {
+        let new = match (&*self, other) {
+            (_, Followed::Nothing) | (Followed::Several, _) => return false,
+            (Followed::Nothing, other) => other,
+            (known, other) if *known == other => return false,
+            _ => Followed::Several,
+        };
+        *self = new;
+        true
+    }
+
+    /// Whether it is an array that always has the lengths of a type, as far as is known.
+    pub(crate) fn is(&self, ty: &Type) -> bool {
+        matches!(self, Followed::Lengths(found) if found == ty)
+    }
+}
+
+/// The lengths of the result of an operator.
+fn result(op: &OpRef, args: &[ValueId], found: &[Followed]) -> Followed {
+    let mut types: SmallVec<[&Type; 4]> = SmallVec::new();
+    for &id in args {
+        match &found[id as usize] {
+            Followed::Lengths(ty) => types.push(ty),
+            other => return other.clone(),
+        }
+    }
+    op.infer(&types)
+        .map_or(Followed::Several, Followed::Lengths)
+}
+
+/// What is known of the lengths of each value in a run on these arguments, which are of the right kinds.
+///
+/// # Errors
+/// [`Error::Interrupted`](crate::Error::Interrupted).
+pub(crate) fn follow_lengths(function: &Function, args: &[Datum]) -> Result<Vec<Followed>> {
+    let of = |id: ValueId| match function.kind(id).array() {
+        None => Followed::Nothing,
+        Some(ty) if ty.ndim() == 0 => Followed::Lengths(ty.clone()),
+        Some(_) => Followed::Several,
+    };
+    let mut found = vec![Followed::Nothing; function.kinds.len()];
+    for (&id, arg) in function.parameters().iter().zip(args) {
+        if let Datum::Array(array) = arg {
+            found[id as usize] = Followed::Lengths(array.ty());
+        }
+    }
+    let records = function
+        .tapes
+        .iter()
+        .map(|kinds| vec![Followed::Nothing; kinds.len()]);
+    let mut tapes: Vec<Vec<Followed>> = records.collect();
+    let mut poller = Poller::default();
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        for block in &function.blocks {
+            poller.step(INSTRUCTION * (1 + block.instructions.len()))?;
+            for i in &block.instructions {
+                match &i.expression {
+                    Expression::Push(tape, ids) => {
+                        for (part, &id) in tapes[*tape as usize].iter_mut().zip(ids) {
+                            changed |= part.meet(found[id as usize].clone());
+                        }
+                    }
+                    Expression::Pop(tape) => {
+                        for (&id, part) in i.results.iter().zip(&tapes[*tape as usize]) {
+                            changed |= found[id as usize].meet(part.clone());
+                        }
+                    }
+                    Expression::Apply(op, ids) => {
+                        let new = result(op, ids, &found);
+                        changed |= found[i.results[0] as usize].meet(new);
+                    }
+                    Expression::Constant(Datum::Array(array)) => {
+                        let new = Followed::Lengths(array.ty());
+                        changed |= found[i.results[0] as usize].meet(new);
+                    }
+                    Expression::Constant(_) | Expression::Compute(..) | Expression::Guard(..) => {
+                        for &id in &i.results {
+                            changed |= found[id as usize].meet(of(id));
+                        }
+                    }
+                }
+            }
+            for to in block.terminator.targets() {
+                for (&id, &p) in to.args.iter().zip(&function.blocks[to.block].parameters) {
+                    let given = found[id as usize].clone();
+                    changed |= found[p as usize].meet(given);
+                }
+            }
+        }
+    }
+    Ok(found)
+}
