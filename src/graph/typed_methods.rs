@@ -1,5 +1,6 @@
 //! What typed variables have beside the elementwise operators: sums and products, softmax, and other
-//! shapes. [`ops`](super::ops) has the same for boxed variables, by reference and with errors in place of panics.
+//! shapes. [`ops`](super::ops) has the same for boxed variables, by reference and with errors in place of
+//! panics. All of these panic, too, if a value that was assigned below does not fit.
 
 use super::node::{IntoDyn, Variable};
 use super::variable::{Binary, Unary, must};

@@ -105,7 +105,9 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         self.backward_from(Array::full(&self.ty()?, weight))
     }
 
-    /// The parameters below, each once, in the order in which the graph uses them.
+    /// The parameters below, each once, in the order in which the graph uses them. Two handles on one table
+    /// are two parameters, each with a gradient of its own; [`Optimizer::step`](crate::optim::Optimizer::step)
+    /// takes one at a time.
     ///
     /// ```
     /// use wyrmling::optim::Optimizer;

@@ -18,12 +18,15 @@ fn filled(shape: &[usize], mut number: impl FnMut() -> f64) -> Result<Array> {
     Ok(Dense::new(shape, numbers)?.into())
 }
 
+/// Most of a scale: normal numbers are at most some ten times as large, and float32 holds those.
+const MOST: f64 = 1e36;
+
 /// Refuses what is no scale.
 fn check(name: &str, scale: f64) -> Result<()> {
-    match scale >= 0.0 && scale.is_finite() {
+    match (0.0..=MOST).contains(&scale) {
         true => Ok(()),
         false => Err(Error::Value(format!(
-            "{name} is {scale}, expected at least 0"
+            "{name} is {scale}, expected 0 to {MOST:e}"
         ))),
     }
 }
@@ -31,7 +34,8 @@ fn check(name: &str, scale: f64) -> Result<()> {
 /// Independent normal numbers of float32 around 0, of standard deviation `scale`.
 ///
 /// # Errors
-/// [`Error::Value`] if `scale` is negative or not finite; [`Error::Memory`] if there is not the memory.
+/// [`Error::Value`] if `scale` is negative or more than 1e36; [`Error::Shape`] or [`Error::Memory`] if the
+/// array is too large.
 pub fn normal(shape: &[usize], scale: f64, rng: &mut impl Rng) -> Result<Array> {
     check("scale", scale)?;
     filled(shape, || {
@@ -43,7 +47,8 @@ pub fn normal(shape: &[usize], scale: f64, rng: &mut impl Rng) -> Result<Array> 
 /// Independent numbers of float32 between `-bound` and `bound`.
 ///
 /// # Errors
-/// [`Error::Value`] if `bound` is negative or not finite; [`Error::Memory`] if there is not the memory.
+/// [`Error::Value`] if `bound` is negative or more than 1e36; [`Error::Shape`] or [`Error::Memory`] if the
+/// array is too large.
 pub fn uniform(shape: &[usize], bound: f64, rng: &mut impl Rng) -> Result<Array> {
     check("bound", bound)?;
     filled(shape, || {
@@ -55,7 +60,8 @@ pub fn uniform(shape: &[usize], bound: f64, rng: &mut impl Rng) -> Result<Array>
 /// Uniform numbers within `sqrt(6 / (fan_in + fan_out))`: for layers with tanh or sigmoid.
 ///
 /// # Errors
-/// [`Error::Value`] for a shape without axes or with an empty one; [`Error::Memory`].
+/// [`Error::Value`] for a shape without axes or with an empty one; [`Error::Shape`] or [`Error::Memory`] if
+/// the array is too large.
 pub fn xavier(shape: &[usize], rng: &mut impl Rng) -> Result<Array> {
     let [fan_in, fan_out] = fans(shape)?;
     uniform(shape, (6.0 / (fan_in + fan_out)).sqrt(), rng)

@@ -23,8 +23,8 @@ impl Linear {
     /// A layer whose weights are drawn by [`xavier`], and whose bias is 0.
     ///
     /// # Errors
-    /// [`Error::Value`](crate::Error::Value) if a number is 0, [`Error::Memory`](crate::Error::Memory) if
-    /// there is not the memory.
+    /// [`Error::Value`](crate::Error::Value) if a number is 0, [`Error::Shape`](crate::Error::Shape) or
+    /// [`Error::Memory`](crate::Error::Memory) if the layer is too large.
     pub fn new(inputs: usize, outputs: usize, rng: &mut impl Rng) -> Result<Self> {
         Ok(Linear {
             weights: Parameter::new(xavier(&[inputs, outputs], rng)?),
@@ -54,7 +54,7 @@ impl Embedding {
     /// Vectors that are drawn from a normal distribution, of length about 1/10.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    /// [`Error::Shape`](crate::Error::Shape) or [`Error::Memory`](crate::Error::Memory) if there are too many.
     pub fn new(count: usize, width: usize, rng: &mut impl Rng) -> Result<Self> {
         let scale = 0.1 / (width.max(1) as f64).sqrt();
         Ok(Embedding {

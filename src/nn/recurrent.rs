@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::graph::{Constant, Parameter, Variable, ops};
 use crate::rules::{self, SliceItem};
 
-/// GateWeights of a vector and of the state, for so many parts side by side, and what is added.
+/// Weights of a vector and of the state, for so many parts side by side, and what is added.
 struct GateWeights {
     of_vector: Parameter,
     of_state: Parameter,
@@ -32,13 +32,16 @@ impl GateWeights {
                 "a layer of {units} units over {inputs} inputs, expected at least one of each"
             )));
         }
+        let too_large = || Error::Shape(format!("a layer of {units} units is too large"));
+        let columns = units.checked_mul(parts).ok_or_else(too_large)?;
         let bound = 1.0 / (units as f64).sqrt();
-        let mut matrix = |rows| uniform(&[rows, parts * units], bound, rng);
-        let bias = (0..parts * units).map(|k| f32::from(u8::from(ones == Some(k / units))));
+        let mut matrix = |rows| uniform(&[rows, columns], bound, rng);
+        let (of_vector, of_state) = (matrix(inputs)?, matrix(units)?);
+        let bias = (0..columns).map(|k| f32::from(u8::from(ones == Some(k / units))));
         Ok(GateWeights {
-            of_vector: Parameter::new(matrix(inputs)?),
-            of_state: Parameter::new(matrix(units)?),
-            bias: Parameter::new(Dense::new(&[parts * units], bias.collect())?),
+            of_vector: Parameter::new(of_vector),
+            of_state: Parameter::new(of_state),
+            bias: Parameter::new(Dense::new(&[columns], bias.collect())?),
             units,
         })
     }
@@ -119,7 +122,7 @@ impl Lstm {
     /// A layer whose forget gate is open at first.
     ///
     /// # Errors
-    /// [`Error::Value`] if a number is 0, [`Error::Memory`] if there is not the memory.
+    /// [`Error::Value`] if a number is 0, [`Error::Shape`] or [`Error::Memory`] if the layer is too large.
     pub fn new(inputs: usize, units: usize, rng: &mut impl Rng) -> Result<Self> {
         Ok(Lstm {
             weights: GateWeights::new([inputs, units, 4], Some(1), rng)?,
@@ -138,7 +141,7 @@ impl Lstm {
         })
     }
 
-    /// GateWeights of vectors, of shape (d, 4 h) for `i, f, o, c` side by side, of states, (h, 4 h), and what
+    /// Weights of vectors, of shape (d, 4 h) for `i, f, o, c` side by side, of states, (h, 4 h), and what
     /// is added, (4 h,); `i, o, c` if coupled.
     pub fn parameters(&self) -> [&Parameter; 3] {
         self.weights.parameters()
@@ -147,7 +150,7 @@ impl Lstm {
     /// The state after one more vector; a sequence begins with none, which stands for zeros.
     ///
     /// # Errors
-    /// [`Error::Shape`] or [`Error::Type`] if the arrays do not fit.
+    /// [`Error::Shape`] if the arrays do not fit, [`Error::Type`] if they hold indices.
     pub fn step(&self, vector: &Variable, before: Option<&LstmState>) -> Result<LstmState> {
         let weights = &self.weights;
         let all = weights.of_both(vector, before.map(|before| &before.state))?;
@@ -194,14 +197,14 @@ impl Gru {
     /// A layer whose bias is 0.
     ///
     /// # Errors
-    /// [`Error::Value`] if a number is 0, [`Error::Memory`] if there is not the memory.
+    /// [`Error::Value`] if a number is 0, [`Error::Shape`] or [`Error::Memory`] if the layer is too large.
     pub fn new(inputs: usize, units: usize, rng: &mut impl Rng) -> Result<Self> {
         Ok(Gru {
             weights: GateWeights::new([inputs, units, 3], None, rng)?,
         })
     }
 
-    /// GateWeights of vectors, of shape (d, 3 h) for `r, z, n` side by side, of states, (h, 3 h), and what is
+    /// Weights of vectors, of shape (d, 3 h) for `r, z, n` side by side, of states, (h, 3 h), and what is
     /// added, (3 h,).
     pub fn parameters(&self) -> [&Parameter; 3] {
         self.weights.parameters()
@@ -210,7 +213,7 @@ impl Gru {
     /// The state after one more vector; a sequence begins with none, which stands for zeros.
     ///
     /// # Errors
-    /// [`Error::Shape`] or [`Error::Type`] if the arrays do not fit.
+    /// [`Error::Shape`] if the arrays do not fit, [`Error::Type`] if they hold indices.
     pub fn step(&self, vector: &Variable, before: Option<&Variable>) -> Result<Variable> {
         let weights = &self.weights;
         let given = weights.of_vector(vector)?;

@@ -41,7 +41,8 @@ impl Optimizer {
         Self::new(rule, Settings::new(lr))
     }
 
-    /// The same with a penalty `l2/2 · |w|²` once a step.
+    /// The same with a penalty `l2/2 · |w|²` on rows that have a gradient, once a step if the settings do not say
+    /// otherwise.
     ///
     /// ```
     /// use wyrmling::optim::Optimizer;

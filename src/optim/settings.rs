@@ -9,7 +9,7 @@ pub enum L2Per {
     #[default]
     Step,
     /// Each time that a row is looked up; once a sample for a parameter that is used whole. In a
-    /// step by hand, where samples are not known, this is once.
+    /// step by hand or of a trainer, where samples are not known, this is once.
     Sample,
 }
 

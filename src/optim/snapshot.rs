@@ -68,11 +68,13 @@ impl Optimizer {
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::Type`] if the arrays are not those that the rule keeps of
-    /// such a table, [`Error::Memory`] if there is not the memory; nothing is changed then.
+    /// such a table, [`Error::State`] if the parameter is being trained, by what goes on with the state
+    /// that there is; [`Error::Memory`] if there is not the memory. Nothing is changed then.
     pub fn restore(&self, snapshot: &Snapshot) -> Result<()> {
         let Snapshot { table, slots } = snapshot;
         let slots: Vec<View<'_>> = slots.iter().map(Array::view).collect();
         let state = self.restored(table, &slots)?;
+        let _access = table.exclusive()?;
         self.put(table, state);
         Ok(())
     }

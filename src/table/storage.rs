@@ -133,12 +133,19 @@ impl Table {
 
     /// Records that the numbers changed.
     pub(crate) fn touch(&self) {
-        self.touch_at(record_change());
+        Self::touch_all(std::iter::once(self));
     }
 
-    /// As [`touch`](Self::touch), where the change has been recorded by this number.
-    pub(crate) fn touch_at(&self, change: u64) {
-        self.version.store(change, Ordering::Release);
+    /// As [`touch`](Self::touch), of several tables at once.
+    pub(crate) fn touch_all<'a>(tables: impl Iterator<Item = &'a Table>) {
+        let change = record_change();
+        // Of two workers the one whose number is lower may come last.
+        tables.for_each(|table| {
+            table.version.fetch_max(change, Ordering::AcqRel);
+        });
+        // A reader who saw the counter advance, and then an old version, takes what it has for current
+        // until the counter advances again.
+        record_change();
     }
 
     /// Number of rows: the length of the first axis, 1 for a single number.

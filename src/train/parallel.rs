@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::fit::worker_count;
 use super::stream::stream;
+use super::trained::check_trained;
 use super::trainer::Trainer;
 use crate::error::Result;
 use crate::graph::{IntoDyn, Variable};
@@ -40,8 +41,11 @@ impl<'a> Member<'a> {
     /// Applies and clears the gradients collected in `params`, beside the other workers.
     ///
     /// # Errors
-    /// [`Error::NotFinite`](crate::Error::NotFinite) if a gradient holds NaN or infinity.
+    /// [`Error::NotFinite`](crate::Error::NotFinite) if a gradient holds NaN or infinity,
+    /// [`Error::State`](crate::Error::State) if a parameter is not among the tables of the run; no
+    /// parameter is changed then.
     pub fn step(&self, params: &[&Param]) -> Result<()> {
+        check_trained(params.iter().map(|param| param.table()), self.tables)?;
         self.optimizer.step_shared(params)?;
         params.iter().for_each(|p| p.zero_grad());
         Ok(())

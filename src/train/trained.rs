@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::array::DType;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::optim::gradient::{Scratch, StepTarget};
 use crate::optim::{Optimizer, State};
 use crate::table::Table;
@@ -53,8 +53,9 @@ impl TableScratch {
     /// As [`new`](Self::new).
     pub(super) fn make_room(&mut self, table: &Table, rows: usize) -> Result<()> {
         if rows > self.room {
-            self.room = rows.next_power_of_two();
-            self.numbers = AnyScratch::new(table, self.room)?;
+            let room = rows.next_power_of_two();
+            self.numbers = AnyScratch::new(table, room)?;
+            self.room = room;
         }
         Ok(())
     }
@@ -94,5 +95,23 @@ impl<'a> TrainedTable<'a> {
     /// As [`new`](Self::new).
     pub(super) fn make_room(&mut self, rows: usize) -> Result<()> {
         self.scratch.make_room(self.target.table, rows)
+    }
+}
+
+/// Refuses a table that is not among those of a run.
+///
+/// # Errors
+/// [`Error::State`](crate::Error::State).
+pub(super) fn check_trained<'t>(
+    mut tables: impl Iterator<Item = &'t Arc<Table>>,
+    of_run: &[Arc<Table>],
+) -> Result<()> {
+    let is_foreign = |table: &&Arc<Table>| !of_run.iter().any(|other| Arc::ptr_eq(table, other));
+    match tables.find(is_foreign) {
+        None => Ok(()),
+        Some(table) => Err(Error::State(format!(
+            "{} is not being trained by this run",
+            table.label()
+        ))),
     }
 }

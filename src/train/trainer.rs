@@ -3,31 +3,34 @@
 //! `backward` and [`Optimizer::step`] serve whatever graph they are given. A loop that uses one graph
 //! needs none of the walks, allocations and locks that this takes. A [`Trainer`] freezes the graph
 //! once. A step reads the values that the graph's inputs have, runs the program, and applies the
-//! gradients out of its memory. It allocates nothing, but for the first step with inputs of new shapes.
+//! gradients out of its memory. It allocates nothing, as long as the inputs are few and keep their shapes.
 //!
 //! The parameters are marked as being trained for as long as the trainer lives, as those of an epoch
-//! of [`fit`](super::fit()) are: anybody may read them, and nobody else may change them. So a step takes
-//! no locks; rows are moved as beside other workers.
+//! of [`fit`](super::fit()) are: anybody may read them, and nobody else may change them, but for a run of a
+//! program that is under way in this thread and has the trainer take a step. So a step takes no locks;
+//! rows are moved as beside other workers. A trainer that is forgotten keeps its parameters marked.
 //!
-//! Limits: the graph must have no hook, and custom operators run in this thread. A step that leads
-//! to NaN or infinity is reported, and not taken back.
+//! Limits: the graph must have no hook, and one that is registered later is not called; custom operators run
+//! in this thread. A step that leads to NaN or infinity is reported, and not taken back. A penalty of
+//! [`L2Per::Sample`](crate::optim::L2Per::Sample) on a parameter that is used whole counts once a step.
 
 use std::cell::Ref;
+use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::plan_step;
-use super::trained::TableScratch;
-use crate::array::{Array, Shape, Slice, equal_shapes, with_real};
+use super::trained::{TableScratch, check_trained};
+use crate::array::{Array, Shape, Slice, all_finite, equal_shapes, with_real};
 use crate::error::{Error, Result};
 use crate::exec::{Executor, ExecutorSet, Leaf, Program, Sink, Wrt};
 use crate::graph::{IntoDyn, Kind, Variable};
 use crate::optim::gradient::{Access, GradientRows, StepTarget};
 use crate::optim::{Optimizer, State, Touched};
 use crate::rules::check_indices;
-use crate::table::{OwnTraining, Table, record_change};
+use crate::table::{OwnTraining, Table};
 
 /// Most plans that are kept, each for inputs of other shapes.
 const PLANS: usize = 64;
@@ -103,15 +106,9 @@ impl<'o> Trainer<'o> {
         optimizer: &'o Optimizer,
         tables: &[Arc<Table>],
     ) -> Result<Self> {
-        let is_trained = |table: &Arc<Table>| tables.iter().any(|other| Arc::ptr_eq(table, other));
         Self::of(loss, optimizer, |own| {
-            match own.iter().find(|&table| !is_trained(table)) {
-                None => Ok(None),
-                Some(table) => Err(Error::State(format!(
-                    "{} is not being trained",
-                    table.label()
-                ))),
-            }
+            check_trained(own.iter(), tables)?;
+            Ok(None)
         })
     }
 
@@ -139,26 +136,22 @@ impl<'o> Trainer<'o> {
             })
         });
         let trained = trained.collect::<Result<_>>()?;
-        let nodes = loss.topological()?;
-        let held = program
-            .leaves()
-            .iter()
-            .enumerate()
-            .filter_map(|(leaf, of)| {
-                let (Leaf::Input { id, .. } | Leaf::Independent(id, _)) = of else {
-                    return None;
-                };
-                let is_it = |node: &&Variable| match node.kind() {
-                    Kind::Input(other, _) | Kind::Independent(other, _) => other == *id,
-                    _ => false,
-                };
-                let node = nodes.iter().find(is_it)?.clone();
-                Some(TrainerLeaf {
-                    leaf,
-                    node,
-                    is_input: matches!(of, Leaf::Input { .. }),
-                })
-            });
+        optimizer.check_names(program.tables())?;
+        let by_id = |node: Variable| match node.kind() {
+            Kind::Input(id, _) | Kind::Independent(id, _) => Some((id, node.clone())),
+            _ => None,
+        };
+        let nodes: HashMap<u64, Variable> =
+            loss.topological()?.into_iter().filter_map(by_id).collect();
+        let leaves = program.leaves().iter().enumerate();
+        let held = leaves.filter_map(|(leaf, of)| match of {
+            Leaf::Input { id, .. } | Leaf::Independent(id, _) => Some(TrainerLeaf {
+                leaf,
+                node: nodes.get(id)?.clone(),
+                is_input: matches!(of, Leaf::Input { .. }),
+            }),
+            Leaf::Parameter(_) => None,
+        });
         let held = held.collect();
         Ok(Trainer {
             _training: begin(program.tables())?,
@@ -175,11 +168,12 @@ impl<'o> Trainer<'o> {
     /// and returns the loss.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] if the loss is NaN or infinite, [`Error::Shape`] or [`Error::Index`] if a
-    /// value of an input does not fit, and whatever an operator reports; nothing is changed then.
-    /// [`Error::NotFinite`] if the step leads a parameter to NaN or infinity.
+    /// [`Error::NotFinite`] if the loss or a gradient is NaN or infinite, [`Error::Shape`] or
+    /// [`Error::Index`] if a value of an input does not fit, and whatever an operator reports; nothing
+    /// is changed then. [`Error::NotFinite`] if the step leads a parameter to NaN or infinity, which it
+    /// holds then, as may what the optimizer remembers of it.
     pub fn step(&mut self) -> Result<f64> {
-        let values: SmallVec<[Ref<'_, Array>; 4]> = self
+        let values: SmallVec<[Ref<'_, Array>; 8]> = self
             .held
             .iter()
             .map(|held| held.node.leaf_value())
@@ -224,6 +218,12 @@ impl<'o> Trainer<'o> {
             )));
         }
         for (number, trained) in self.trained.iter_mut().enumerate() {
+            if !gradient_is_finite(executor, number, &trained.table) {
+                return Err(Error::NotFinite(format!(
+                    "{}: the gradient holds NaN or infinity; no parameter was changed",
+                    trained.table.label()
+                )));
+            }
             let rows = executor.row_count(number);
             trained.scratch.make_room(&trained.table, rows)?;
         }
@@ -251,10 +251,7 @@ impl<'o> Trainer<'o> {
                 failed = Some(number);
             }
         }
-        let change = record_change();
-        self.trained
-            .iter()
-            .for_each(|trained| trained.table.touch_at(change));
+        Table::touch_all(self.trained.iter().map(|trained| &*trained.table));
         match failed {
             None => Ok(loss),
             Some(number) => Err(Error::NotFinite(format!(
@@ -263,6 +260,24 @@ impl<'o> Trainer<'o> {
                 self.trained[number].table.label()
             ))),
         }
+    }
+}
+
+/// Whether a gradient is finite.
+fn gradient_is_finite(executor: &Executor, number: usize, table: &Table) -> bool {
+    match &executor.plan().sinks[number] {
+        None => true,
+        Some(Sink::Dense(place)) => executor.read(place).is_finite(),
+        Some(Sink::Rows(_)) => with_real!(table.ty().dtype, T => {
+            let rows = &executor.rows(number);
+            let is_finite = |part: usize, term: usize| {
+                let term = GradientRows::<T>::term(rows, part, term);
+                all_finite(term.rows) && term.scale.is_none_or(all_finite)
+            };
+            let terms = |part| GradientRows::<T>::terms(rows, part);
+            (0..GradientRows::<T>::count(rows))
+                .all(|part| (0..terms(part)).all(|term| is_finite(part, term)))
+        }),
     }
 }
 

@@ -40,4 +40,5 @@ mod split;
 mod structured;
 mod train;
 mod trainer;
+mod typed;
 mod work;

@@ -219,4 +219,14 @@ fn initialisers_have_their_spread() {
     is_value(nn::he(&[3, 0], rng));
     assert!(matches!(Lstm::new(0, 2, rng), Err(Error::Value(_))));
     assert!(matches!(Gru::new(2, 0, rng), Err(Error::Value(_))));
+    assert!(matches!(
+        Lstm::new(1, usize::MAX / 2, rng),
+        Err(Error::Shape(_))
+    ));
+    assert!(matches!(
+        Gru::new(usize::MAX / 4, 3, rng),
+        Err(Error::Shape(_))
+    ));
+    is_value(nn::normal(&[2], 1e300, rng));
+    is_value(nn::uniform(&[2], f64::MAX, rng));
 }

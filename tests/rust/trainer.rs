@@ -3,11 +3,11 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use wyrmling::array::{Dense, Slice, SliceMut, View, ViewMut};
 use wyrmling::graph::{Hook, Independent, IntoDyn, ops};
-use wyrmling::optim::{L2Per, Optimizer, Rule, Settings};
+use wyrmling::optim::{L2Per, Optimizer, Penalized, Rule, Settings};
 use wyrmling::rules::{Ex, OpRef, Operator};
 use wyrmling::train::{self, Fit, Flow, History, Trainer};
 use wyrmling::{Array, Error, Gradient, Input, Parameter, Result, Table, Type, Variable};
@@ -193,11 +193,87 @@ fn a_step_that_leads_to_infinity_is_reported() {
         matches!(&error, Error::NotFinite(m) if m.contains("f32[2]")),
         "{error}"
     );
-    // A gradient that is not finite, of a loss that is.
-    let w = Parameter::new(vec![0.0]);
-    let loss = w.clone().sqrt().sum();
+    // A gradient that is not finite, of a loss that is, changes nothing.
+    let (w, x) = (Parameter::new(vec![0.0]), Input::new(vec![1.0]));
+    let loss = (w.clone() + 1.0 - x.clone()).sqrt().sum();
+    let adam = Optimizer::adam(0.1).unwrap();
+    let mut trainer = Trainer::new(&loss, &adam).unwrap();
+    let error = trainer.step().unwrap_err();
+    assert!(
+        matches!(&error, Error::NotFinite(m) if m.contains("gradient")),
+        "{error}"
+    );
+    assert_eq!(w.item().unwrap(), 0.0);
+    x.set_slice(&[0.0]).unwrap();
+    trainer.step().unwrap();
+    assert!((w.item().unwrap() + 0.1).abs() < 1e-6);
+}
+
+#[test]
+fn what_the_optimizer_remembers_is_the_trainers() {
+    let w = Parameter::new(1.0);
+    let loss = w.clone().square();
+    let momentum = Optimizer::momentum(0.1, 0.9).unwrap();
+    let snapshot = {
+        let mut trainer = Trainer::new(&loss, &momentum).unwrap();
+        trainer.step().unwrap();
+        let snapshot = momentum.snapshot().unwrap().remove(0);
+        assert!(matches!(momentum.restore(&snapshot), Err(Error::State(_))));
+        trainer.step().unwrap();
+        let velocity = momentum.slots_of(w.param().table()).unwrap();
+        assert!((velocity[0].item().unwrap() - 3.4).abs() < 1e-12);
+        snapshot
+    };
+    momentum.restore(&snapshot).unwrap();
+    assert_eq!(
+        momentum.slots_of(w.param().table()).unwrap()[0]
+            .item()
+            .unwrap(),
+        2.0
+    );
+    // A penalty for a parameter that is not there is no penalty.
+    let penalized = Optimizer::sgd(0.1).unwrap();
+    let penalized = penalized
+        .with_l2(Penalized::Named("v".into()), 1.0)
+        .unwrap();
+    assert!(matches!(
+        Trainer::new(&loss, &penalized),
+        Err(Error::Value(_))
+    ));
+}
+
+/// A reader in another thread may look while a step records that several tables have changed.
+#[test]
+fn nothing_is_stale_in_another_thread() {
+    const TABLES: usize = 200;
+    const ROUNDS: usize = 300;
+    let parameters: Vec<Parameter> = (0..TABLES).map(|_| Parameter::new(0.0)).collect();
+    let sum = parameters.iter().map(|p| p.clone().boxed());
+    let loss = sum.reduce(|sum, p| (sum + p).boxed()).unwrap();
+    let sgd = Optimizer::sgd(1.0).unwrap();
     let mut trainer = Trainer::new(&loss, &sgd).unwrap();
-    assert!(matches!(trainer.step(), Err(Error::NotFinite(_))));
+    let table = Arc::clone(parameters[TABLES - 1].param().table());
+    let (steps, seen) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let double = Parameter::shared(Arc::clone(&table)) * 2.0;
+            for round in 1..=ROUNDS {
+                while steps.load(Ordering::Acquire) < round {
+                    double.item().unwrap();
+                }
+                let held = table.read().item().unwrap();
+                assert_eq!(double.item().unwrap(), 2.0 * held, "round {round}");
+                seen.store(round, Ordering::Release);
+            }
+        });
+        for round in 1..=ROUNDS {
+            trainer.step().unwrap();
+            steps.store(round, Ordering::Release);
+            while seen.load(Ordering::Acquire) < round {
+                std::thread::yield_now();
+            }
+        }
+    });
 }
 
 #[test]
@@ -345,92 +421,15 @@ fn workers_have_trainers_beside_each_other() {
         }
         let foreign = Parameter::new(1.0).square();
         assert!(matches!(worker.trainer(&foreign), Err(Error::State(_))));
+        let other = Parameter::new(1.0);
+        other.clone().square().backward();
+        assert!(matches!(
+            worker.step(&[other.param()]),
+            Err(Error::State(_))
+        ));
+        assert_eq!(other.item()?, 1.0);
         Ok(())
     })
     .unwrap();
     assert!(table.read().to_f64().iter().all(|w| (w - 1.0).abs() < 1e-6));
-}
-
-#[test]
-fn inputs_are_set_in_place() {
-    let x = Input::new(vec![1.0, 2.0]);
-    let old = x.value().unwrap();
-    x.set_slice(&[3.0, 4.0]).unwrap();
-    assert_eq!(
-        (old.to_f64(), x.value().unwrap().to_f64()),
-        (vec![1.0, 2.0], vec![3.0, 4.0])
-    );
-    x.set_slice(&[5.0]).unwrap();
-    x.set_slice::<f64>(&[]).unwrap();
-    assert_eq!(x.value().unwrap().shape(), [0]);
-    assert!(matches!(x.set_slice(&[1.0_f32]), Err(Error::Type(_))));
-    assert!(matches!(x.set_slice(&[1_u32]), Err(Error::Type(_))));
-    let x = Input::new(matrix(2, 3, 0.0));
-    x.set_slice(&[1.0; 6]).unwrap();
-    assert!(matches!(x.set_slice(&[1.0; 3]), Err(Error::Shape(_))));
-    assert_eq!(
-        (x.value().unwrap().shape(), x.value().unwrap().to_f64()),
-        (&[2, 3][..], vec![1.0; 6])
-    );
-    let x = Input::new(1.0);
-    x.set_slice(&[2.0]).unwrap();
-    assert!(matches!(x.set_slice(&[2.0, 3.0]), Err(Error::Shape(_))));
-    assert_eq!(x.item().unwrap(), 2.0);
-}
-
-#[test]
-fn typed_methods_are_those_of_boxed_variables() {
-    let (x, y) = (
-        Parameter::new(matrix(3, 4, 0.5)),
-        Parameter::new(matrix(3, 4, 2.0)),
-    );
-    let [a, b] = [&x, &y].map(|p| p.clone().boxed());
-    let same = |found: Variable, expected: Variable| {
-        assert_eq!(
-            found.value().unwrap().shape(),
-            expected.value().unwrap().shape()
-        );
-        assert_eq!(
-            found.value().unwrap().to_f64(),
-            expected.value().unwrap().to_f64()
-        );
-    };
-    for axis in [0, 1, -1, -2] {
-        same(
-            x.clone().softmax(axis).boxed(),
-            ops::softmax(&a, axis).unwrap(),
-        );
-        same(
-            x.clone().log_softmax(axis).boxed(),
-            ops::log_softmax(&a, axis).unwrap(),
-        );
-        let kind = ops::Reduction::LogSumExp;
-        let expected = ops::reduce(kind, &a, Some(&[axis]), false).unwrap();
-        same(x.clone().logsumexp(axis).boxed(), expected);
-        let both = [a.clone(), b.clone()];
-        let found = x.clone().concatenate(y.clone(), axis).boxed();
-        same(found, ops::concatenate(&both, Some(axis)).unwrap());
-        same(
-            x.clone().stack(y.clone(), axis).boxed(),
-            ops::stack(&both, axis).unwrap(),
-        );
-    }
-    let both = [a.clone(), b.clone()];
-    same(
-        x.clone().stack(y.clone(), 2).boxed(),
-        ops::stack(&both, 2).unwrap(),
-    );
-    same(x.clone().t().boxed(), ops::transpose(&a, None).unwrap());
-    same(
-        x.clone().mean().boxed(),
-        ops::reduce(ops::Reduction::Mean, &a, None, false).unwrap(),
-    );
-    for wrong in [2, -3] {
-        let x = x.clone();
-        let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| x.softmax(wrong)));
-        assert!(found.is_err());
-    }
-    // The gradient of three times the sum.
-    x.clone().sum().backward_weighted(3.0).unwrap();
-    assert_eq!(x.grad().unwrap().to_dense().to_f64(), [3.0; 12]);
 }

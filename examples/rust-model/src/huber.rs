@@ -3,7 +3,7 @@
 
 use wyrmling::array::{Real, View, ViewMut};
 use wyrmling::rules::{Ex, Kernel, Map1, Operator};
-use wyrmling::{DType, Result, Type};
+use wyrmling::{DType, Error, Result, Type};
 
 /// Huber's loss of each element.
 #[derive(Debug, Clone)]
@@ -24,7 +24,10 @@ impl Operator for Huber {
         "huber"
     }
     fn infer(&self, args: &[&Type]) -> Result<Type> {
-        Ok(args[0].clone())
+        match args[0].dtype.is_real() {
+            true => Ok(args[0].clone()),
+            false => Err(Error::Type("huber: expected numbers, got indices".into())),
+        }
     }
     fn eval(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()> {
         Kernel::one::<Self>(out.data.dtype()).apply(&[args[0].data], out.data);

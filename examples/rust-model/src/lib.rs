@@ -7,7 +7,7 @@ mod python;
 
 #[cfg(test)]
 mod tests {
-    use wyrmling::{Error, Parameter};
+    use wyrmling::{Error, Input, Parameter};
 
     use crate::huber::Huber;
     use crate::model::Ratings;
@@ -21,6 +21,7 @@ mod tests {
             [2.5, 0.5, 0.125, 0.0, 0.03125, 0.5, 1.5]
         );
         loss.sum().backward();
+        assert!(Input::indices(vec![1]).unary(Huber).is_err());
         let slope = x.grad().unwrap().to_dense().to_f64();
         assert_eq!(slope, [-1.0, -1.0, -0.5, 0.0, 0.25, 1.0, 1.0]);
     }
@@ -61,6 +62,9 @@ mod tests {
     #[test]
     fn what_cannot_be_learnt_from_is_refused() {
         assert!(matches!(Ratings::fit(&[], 1, 0), Err(Error::Value(_))));
+        let large =
+            [("ann", "tea"), ("bob", "tea")].map(|(user, item)| (user.into(), item.into(), 3e38));
+        assert!(Ratings::fit(&large, 1, 0).is_ok());
         let wrong = [("ann".to_owned(), "tea".to_owned(), f32::NAN)];
         assert!(matches!(
             Ratings::fit(&wrong, 1, 0),

@@ -61,7 +61,8 @@ impl Ratings {
         };
         let of_users = matrix(users.len())?;
         let of_items = matrix(items.len())?;
-        let mean = samples.iter().map(|sample| sample.2).sum::<f32>() / samples.len() as f32;
+        let sum: f64 = samples.iter().map(|sample| f64::from(sample.2)).sum();
+        let mean = (sum / samples.len() as f64) as f32;
         let offsets = Parameter::new(Dense::new(&[items.len()], vec![mean; items.len()])?);
 
         let [user, item] = [(); 2].map(|()| Input::indices(vec![0]));
