@@ -64,7 +64,7 @@ pub use table::{Gradient, Rows, Table};
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// So is that of the page for those who come from wyrm.
+/// The examples of docs/rust.md are compiled and run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/rust.md")]
 struct RustPage;

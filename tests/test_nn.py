@@ -436,3 +436,30 @@ def test_attention_of_vectors_without_length_is_the_mean_of_all_values() -> None
     values = np.array([[1.0, 2.0], [5.0, 4.0]])
     found = nn.attention(np.ones((3, 0)), np.ones((2, 0)), values)
     np.testing.assert_allclose(found, np.tile([3.0, 3.0], (3, 1)))
+
+
+@pytest.mark.parametrize("states", [nn.lstm_states, nn.gru_states])
+def test_states_may_have_a_gradient_by_their_own_weights_alone(states: Any) -> None:
+    parts = 4 if states is nn.lstm_states else 3
+    rng = np.random.default_rng(4)
+    vectors, of_vector = rng.normal(size=(5, 2)), rng.normal(size=(2, parts * 3))
+    of_state, bias = rng.normal(size=(3, parts * 3)), rng.normal(size=parts * 3)
+
+    def total(weights: Any) -> Any:
+        return np.sum(states(vectors, of_vector, weights, bias))
+
+    found = {mode: wy.grad(total, mode=mode)(of_state) for mode in ("trace", "source")}
+    parameter = wy.Parameter(of_state)
+    loss = states(vectors, of_vector, parameter, bias)
+    np.sum(loss).backward()
+    step = np.zeros_like(of_state)
+    step[1, 2] = 1e-6
+    difference = (total(of_state + step) - total(of_state - step)) / 2e-6
+    for gradient in (*found.values(), np.asarray(parameter.grad)):
+        assert gradient[1, 2] == pytest.approx(difference, rel=1e-6)
+        np.testing.assert_allclose(gradient, found["trace"], rtol=1e-10)
+    # The element type is that of all operands.
+    single = vectors.astype(np.float32), of_vector.astype(np.float32)
+    result = states(*single, of_state, bias.astype(np.float32))
+    assert result.dtype == np.float64
+    assert states(*single, of_state.astype(np.float32), bias.astype(np.float32)).dtype == np.float32

@@ -1,9 +1,9 @@
 //! A function of the ir, ready to run: as machine code where there can be any, else by the interpreter.
 //!
-//! Machine code is made for the lengths of arrays that were seen when the function was built, where all
-//! follow from those of its arguments. If others come, it is made for these as well: for any lengths, but
-//! for those on which the arguments have no influence, as both are compared; where that fits no other
-//! arguments, for any lengths at all.
+//! Machine code is made for the lengths that were seen when the function was built, if all others follow
+//! from those of its arguments. When arguments of other lengths come, code for any lengths is made, in which
+//! arrays whose lengths are the same in both cases keep their fixed lengths. Arguments for which that does
+//! not hold run code that assumes no lengths.
 //! Both give the same results to the bit, but for the sign and payload of NaN. The environment variable
 //! `WYRMLING_JIT=0`, read once, asks for the interpreter; so do the cargo features without `jit`.
 
@@ -41,7 +41,8 @@ struct Specialized {
     lengths: ArgumentLengths,
 }
 
-/// Sets of lengths of arguments that are remembered.
+/// Most sets of argument lengths for which it is remembered whether code fits; it is computed anew for
+/// others.
 const REMEMBERED: usize = 4096;
 
 /// Machine code for arguments of several lengths.

@@ -358,7 +358,8 @@ impl Variable<InputNode> {
     ///
     /// # Errors
     /// [`Error::Type`] if the input has another element type, [`Error::Shape`] if it has another number of
-    /// elements and not one axis, [`Error::Memory`] if there is not the memory. Nothing is changed then.
+    /// elements and not one axis, [`Error::State`] while an operator or hook of the caller's computes with
+    /// the value, [`Error::Memory`] if there is not the memory. Nothing is changed then.
     pub fn set_slice<T: Typed>(&self, elements: &[T]) -> Result<()> {
         let core = self.0.core();
         let old: Shape = copied(core.borrow().shape());

@@ -18,7 +18,7 @@ fn filled(shape: &[usize], mut number: impl FnMut() -> f64) -> Result<Array> {
     Ok(Dense::new(shape, numbers)?.into())
 }
 
-/// Most of a scale: normal numbers are at most some ten times as large, and float32 holds those.
+/// Largest scale: a normal number is at most about ten times its scale, which float32 holds.
 const MOST: f64 = 1e36;
 
 /// Refuses what is no scale.

@@ -1,4 +1,6 @@
 //! Layers without a state: linear maps, and vectors by number.
+//!
+//! Limits: parameters are float32; there is no dropout and no normalisation.
 
 use rand::Rng;
 

@@ -38,14 +38,14 @@ impl Standing {
     }
 }
 
-/// Held-out scores that are compared with every score sooner than these are searched for.
+/// Up to so many held-out scores are compared with every score; more are searched as trees.
 const FEW: usize = 4;
 
-/// The scores of a user's held-out items, of which there is one, and what of all scores is known so far.
+/// The scores of a user's held-out items, at least one, and the counts so far.
 pub(super) struct HeldScores {
     /// Rising.
     scores: Vec<f32>,
-    /// The same, [`MOST`] after the other; none where they are few.
+    /// The same in trees of up to [`MOST`]; empty for at most [`FEW`], or without AVX-512.
     trees: Vec<Tree>,
     /// How many scores are at least as high as the last.
     at_least: u64,

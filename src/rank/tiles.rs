@@ -1,4 +1,4 @@
-//! Scores of some users for a tile of items after another.
+//! Scores of some users, one tile of items after another.
 //!
 //! Before the first, the items are copied once, transposed, a tile after the other: so
 //! [`add_product`] reads them in sequence, for every block of users and on every thread. The copy

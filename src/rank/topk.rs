@@ -1,10 +1,10 @@
-//! The k best items of many users, and with them where held-out items stand.
+//! The k best items of many users and, for evaluation, the ranks of held-out items.
 //!
 //! Users are taken in blocks and items in tiles, so that a tile of scores is still
 //! in cache when it is searched. Each user keeps the items that may still be among
 //! the best, up to twice k of them, and the score that the k-th best has reached;
-//! most scores are dismissed by one vectorised comparison with it. Items in `seen` get a score of negative
-//! infinity, so that nothing else has to look for them.
+//! most scores are dismissed by one vectorised comparison with it. Items in `seen` get
+//! a score of negative infinity, so that nothing else has to look for them.
 
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -75,8 +75,8 @@ pub(crate) struct HeldOut<'a> {
     pub(crate) ranked: bool,
 }
 
-/// As [`top_k`], and measures held-out pairs by the same scores. Users without one are then left out:
-/// their lists are empty.
+/// As [`top_k`]; also measures held-out pairs by the same scores. A user without a held-out pair is skipped
+/// and gets an empty list.
 ///
 /// # Errors
 ///
@@ -104,18 +104,18 @@ pub(crate) fn search(
     let mut found = Ranking {
         best: TopK {
             k,
-            ids: filled(n_users, k, NO_ITEM)?,
-            scores: filled(n_users, k, f32::NEG_INFINITY)?,
+            ids: filled("items", n_users, k, NO_ITEM)?,
+            scores: filled("items", n_users, k, f32::NEG_INFINITY)?,
         },
-        hits: filled(measured, k, false)?,
-        standings: filled(measured, 1, Standing::default())?,
+        hits: filled("items", measured, k, false)?,
+        standings: filled("rank", measured, 1, Standing::default())?,
     };
     if found.best.ids.is_empty() {
         return Ok(found);
     }
 
     let search = Search {
-        // However many users are measured together, their scores have the same bits.
+        // Packed even for few users, so that a score has the same bits however many are measured together.
         tiles: match held_out {
             Some(HeldOut { ranked: true, .. }) => Tiles::packed(factors)?,
             _ => Tiles::new(factors, n_users)?,
@@ -209,7 +209,7 @@ impl Search<'_, '_> {
                 row.held = Some(HeldScores::new(scores)?);
             }
         }
-        let mut space = filled(rows.len(), self.tiles.row(), 0.0)?;
+        let mut space = filled("scores", rows.len(), self.tiles.row(), 0.0)?;
         for tile in self.tiles.ranges() {
             if self.stop.load(Relaxed) {
                 return Err(Error::Interrupted);
@@ -326,11 +326,11 @@ impl Leaders {
         let groups = GROUPS
             .max(4 * self.k.next_multiple_of(UNIT))
             .min(scores.len());
-        let mut highest = scores[..groups].to_vec();
-        raise(&mut highest, scores);
         if self.k > groups {
             return;
         }
+        let mut highest = scores[..groups].to_vec();
+        raise(&mut highest, scores);
         let (_, kth, _) = highest.select_nth_unstable_by(groups - self.k, f32::total_cmp);
         // With negative infinity any item may be among the best; and a NaN will be found.
         if *kth > f32::NEG_INFINITY {
@@ -404,15 +404,15 @@ multiversion! {
     }
 }
 
-/// `rows * columns` copies of `value`, or an error where memory has no room.
-fn filled<T: Clone>(rows: usize, columns: usize, value: T) -> Result<Vec<T>> {
+/// `rows * columns` copies of `value`, or an error where memory has no room for so many `what`.
+fn filled<T: Clone>(what: &str, rows: usize, columns: usize, value: T) -> Result<Vec<T>> {
     let mut cells = Vec::new();
     let reserved = rows
         .checked_mul(columns)
         .filter(|&len| cells.try_reserve_exact(len).is_ok());
     let Some(len) = reserved else {
         return Err(Error::Memory(format!(
-            "no memory for {columns} items for each of {rows} users"
+            "no memory for {columns} {what} for each of {rows} users"
         )));
     };
     cells.resize(len, value);

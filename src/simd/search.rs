@@ -1,7 +1,7 @@
-//! How many of some numbers are below others: bisection with the numbers in registers.
+//! Counts how many of some sorted numbers lie below each of many values.
 //!
-//! Up to [`MOST`] numbers are a binary search tree in four registers, of which each step takes a node for 16
-//! values by one instruction. That is 5 to 7 times as fast as to compare every value with each of 33
+//! Up to [`MOST`] numbers are a binary search tree in four registers; one instruction looks up the next node
+//! for 16 values. That is 5 to 7 times as fast as to compare every value with each of 33
 //! numbers.
 //!
 //! Limits: AVX-512 only. With registers half as long a step would take up to seven instructions.

@@ -139,12 +139,12 @@ impl Table {
     /// As [`touch`](Self::touch), of several tables at once.
     pub(crate) fn touch_all<'a>(tables: impl Iterator<Item = &'a Table>) {
         let change = record_change();
-        // Of two workers the one whose number is lower may come last.
+        // Two workers may store out of order; the version must not go back.
         tables.for_each(|table| {
             table.version.fetch_max(change, Ordering::AcqRel);
         });
-        // A reader who saw the counter advance, and then an old version, takes what it has for current
-        // until the counter advances again.
+        // A reader that saw the new counter and then an old version would keep its value until the counter
+        // advances again, so it advances once more.
         record_change();
     }
 

@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::fit::worker_count;
 use super::stream::stream;
 use super::trained::check_trained;
@@ -44,9 +46,10 @@ impl<'a> Member<'a> {
     /// [`Error::NotFinite`](crate::Error::NotFinite) if a gradient holds NaN or infinity,
     /// [`Error::State`](crate::Error::State) if a parameter is not among the tables of the run; no
     /// parameter is changed then.
-    pub fn step(&self, params: &[&Param]) -> Result<()> {
+    pub fn step<P: AsRef<Param>>(&self, params: &[P]) -> Result<()> {
+        let params: SmallVec<[&Param; 8]> = params.iter().map(AsRef::as_ref).collect();
         check_trained(params.iter().map(|param| param.table()), self.tables)?;
-        self.optimizer.step_shared(params)?;
+        self.optimizer.step_shared(&params)?;
         params.iter().for_each(|p| p.zero_grad());
         Ok(())
     }

@@ -3,7 +3,8 @@
 //! `backward` and [`Optimizer::step`] serve whatever graph they are given. A loop that uses one graph
 //! needs none of the walks, allocations and locks that this takes. A [`Trainer`] freezes the graph
 //! once. A step reads the values that the graph's inputs have, runs the program, and applies the
-//! gradients out of its memory. It allocates nothing, as long as the inputs are few and keep their shapes.
+//! gradients out of its memory. It allocates nothing while the graph has at most eight
+//! inputs and these keep their shapes.
 //!
 //! The parameters are marked as being trained for as long as the trainer lives, as those of an epoch
 //! of [`fit`](super::fit()) are: anybody may read them, and nobody else may change them, but for a run of a
@@ -128,6 +129,8 @@ impl<'o> Trainer<'o> {
                 "loss: no parameter is below, so there is nothing to train".into(),
             ));
         }
+        // While they are being trained nobody puts other state in the place of the optimizer's.
+        let training = begin(program.tables())?;
         let trained = program.tables().iter().map(|table| {
             Ok(TrainerTable {
                 table: Arc::clone(table),
@@ -143,18 +146,23 @@ impl<'o> Trainer<'o> {
         };
         let nodes: HashMap<u64, Variable> =
             loss.topological()?.into_iter().filter_map(by_id).collect();
-        let leaves = program.leaves().iter().enumerate();
-        let held = leaves.filter_map(|(leaf, of)| match of {
-            Leaf::Input { id, .. } | Leaf::Independent(id, _) => Some(TrainerLeaf {
+        let mut held = Vec::new();
+        for (leaf, of) in program.leaves().iter().enumerate() {
+            let (Leaf::Input { id, .. } | Leaf::Independent(id, _)) = of else {
+                continue;
+            };
+            let Some(node) = nodes.get(id) else {
+                let label = of.label();
+                return Err(Error::State(format!("loss: {label} is not in the graph")));
+            };
+            held.push(TrainerLeaf {
                 leaf,
-                node: nodes.get(id)?.clone(),
+                node: node.clone(),
                 is_input: matches!(of, Leaf::Input { .. }),
-            }),
-            Leaf::Parameter(_) => None,
-        });
-        let held = held.collect();
+            });
+        }
         Ok(Trainer {
-            _training: begin(program.tables())?,
+            _training: training,
             held,
             executors: ExecutorSet::new(program.tables())?,
             trained,
@@ -240,9 +248,8 @@ impl<'o> Trainer<'o> {
                 rule: self.optimizer.rule(),
                 settings: self.optimizer.settings_of(table),
             };
-            // SAFETY: the executor has run, and the gradient of this number is of this table. It is marked
-            // as being trained, so everybody reaches it by moves, and its state is reached by optimizers
-            // that train it alone.
+            // SAFETY: the executor has run, and gradient `number` is of this table. The table is marked as
+            // being trained, so other threads access its numbers and its optimizer's state only by moves.
             let is_finite = unsafe {
                 plan_step::apply_gradient(executor, (number, 1), Access::Shared, &target, scratch);
                 step_is_finite(executor, number, table)

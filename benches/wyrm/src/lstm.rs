@@ -11,10 +11,10 @@ use wyrmling::exec::Leaf;
 use wyrmling::graph::ops;
 use wyrmling::optim::Optimizer;
 use wyrmling::train::{self, Fit, Flow, History, Source, Trainer};
-use wyrmling::{Array, Input, Parameter, Type, Variable};
+use wyrmling::{Array, DType, Input, Parameter, Type, Variable};
 
 use crate::clock::{Line, Sides, Work, line};
-use crate::work::{numbers, ours, parameter, theirs};
+use crate::work::{numbers, parameter, theirs};
 
 const DIGITS: usize = 10;
 const RATE: f32 = 0.05;
@@ -82,7 +82,7 @@ impl Network {
         let cell = Cell::new(inputs, units);
         let (last, table) = (parameter(units, DIGITS), parameter(DIGITS, inputs));
         let digits: Vec<Input> = (0..=length).map(|_| Input::indices(vec![0])).collect();
-        let zeros = || Input::new(ours(1, units)).boxed();
+        let zeros = || Input::new(Array::full(&Type::new(DType::F32, &[1, units]), 0.0)).boxed();
         let (_, hidden) = digits[..length]
             .iter()
             .fold((zeros(), zeros()), |state, digit| {

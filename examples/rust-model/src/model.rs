@@ -35,7 +35,7 @@ impl Ratings {
     /// Trains a model on ratings: user, item, and number.
     ///
     /// # Errors
-    /// [`Error::Value`] if there are none, [`Error::NotFinite`] if one is NaN or infinite.
+    /// [`Error::Value`] if there are none, [`Error::NotFinite`] if one is NaN or infinite, or training leads there.
     pub fn fit(ratings: &[(String, String, f32)], epochs: usize, seed: u64) -> Result<Ratings> {
         let (mut users, mut items) = (Ids::new(), Ids::new());
         let mut samples: Vec<(u32, u32, f32)> = ratings

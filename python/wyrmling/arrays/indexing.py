@@ -66,8 +66,8 @@ def take_along_axis(arr: Like, indices: Any, axis: int | None = -1) -> Variable:
     """Elements along an axis by indices of their own for each lane.
 
     ``indices`` has the shape of the array but for the axis, or 1 where it broadcasts; without an
-    axis the array is flattened first. Raises IndexError if one is out of range. Integers taken by a
-    variable are integers, and can be taken by in turn.
+    axis the array is flattened first. If ``indices`` is a variable and ``arr`` holds integers, the
+    result holds integers and can be used as indices. Raises IndexError if one is out of range.
 
     >>> take_along_axis([[1.0, 2.0], [3.0, 4.0]], [[1], [0]], 1)
     array([[2.],

@@ -69,12 +69,12 @@ def gru_states(vectors: Any, of_vector: Any, of_state: Any, bias: Any) -> Any:
            [0.568]])
     """
     given = _swapped(vectors @ of_vector + bias)
-    states = _room(given, of_state)
+    states = _empty_states(given, of_state)
     state = np.zeros_like(given[0][..., : of_state.shape[0]])
     for t in range(len(given)):
         state = gru_given(state, given[t], of_state)
         states[t] = state
-    return _swapped(_joined(states))
+    return _swapped(_stacked(states))
 
 
 def lstm_states(
@@ -103,27 +103,27 @@ def lstm_states(
            [0.318]])
     """
     given = _swapped(vectors @ of_vector + bias)
-    states = _room(given, of_state)
+    states = _empty_states(given, of_state)
     state = np.zeros_like(given[0][..., : of_state.shape[0]])
     memory = state
     for t in range(len(given)):
         state, memory = lstm_given(state, memory, given[t], of_state, coupled)
         states[t] = state
-    return _swapped(_joined(states))
+    return _swapped(_stacked(states))
 
 
-def _room(given: Any, of_state: Any) -> Any:
-    """Room for a state of each step: an array, which is written to; a list where there is a graph,
-    for which each write would be a copy of all.
+def _empty_states(given: Any, of_state: Any) -> Any:
+    """An array for the states of all steps, of the element type that these will have. A list if an
+    operand is a variable: each write to an array of a graph would copy the array.
     """
-    if isinstance(given, wy.Variable):
+    if isinstance(given, wy.Variable) or isinstance(of_state, wy.Variable):
         return [None] * len(given)
-    # States are floats where what is given has integers.
-    return np.zeros_like(1.0 * given[..., : of_state.shape[0]])
+    units = of_state.shape[0]
+    return np.zeros_like(given[..., :units] + 1.0 * of_state[0, :units])
 
 
-def _joined(states: Any) -> Any:
-    """The states that were put there as an array."""
+def _stacked(states: Any) -> Any:
+    """The states of all steps as one array."""
     return np.stack(states) if isinstance(states, list) else states
 
 

@@ -232,7 +232,7 @@ impl Translator<'_> {
             first == Some(to) && others.clone().all(|o| o.source != to)
         });
         let in_place = alone && is_one_of!(op: Accumulate, ReplaceRow) && *types[0] == ty;
-        // Of what is in the frame the lengths are found there.
+        // The lengths of an array in the frame are known only when the step runs, so no kernel is chosen now.
         let is_framed = |o: &FixedOperand| matches!(o.source, FixedSource::Frame(_));
         let way = match kernel(op, &types, &ty) {
             Some(kernel) if !operands.iter().any(is_framed) => FixedWay::Elements(kernel),
@@ -283,8 +283,9 @@ impl Translator<'_> {
         drops.collect()
     }
 
-    /// Lets an operator wait that changes an array of the frame which nothing else reads later; whether it is
-    /// one. What it is given fits together, as lengths tell that follow from those of arguments.
+    /// Queues a step for an operator that changes an array of the frame in place, if nothing reads that array
+    /// later; returns whether it did. The step checks no shapes: those of all operands were inferred from the
+    /// arguments'.
     fn wait_update(
         &mut self,
         op: &OpRef,

@@ -65,15 +65,33 @@ pub(crate) enum KnownLengths {
     Always,
     /// They follow from those of the arguments.
     EachRun,
-    /// While it runs.
+    /// They depend on more than the arguments' lengths, and are known only while the function runs.
     Never,
 }
 
-/// A function for arguments of several lengths, and on which of its values these have no influence.
+/// A function for arguments of several lengths, and which of its values have the same lengths for all of
+/// them.
 #[derive(Debug)]
 pub(crate) struct FollowedFunction {
     pub(crate) function: Arc<Function>,
     pub(crate) known: Vec<KnownLengths>,
+    /// What was assumed of the function that this one was made of: arrays that were read for their lengths
+    /// alone are in it no longer.
+    assumed: (Function, Vec<KnownLengths>),
+}
+
+/// Whether the lengths that are known of a function's values hold in a run on these arguments.
+///
+/// # Errors
+/// [`Error::Interrupted`](crate::Error::Interrupted).
+fn holds(function: &Function, known: &[KnownLengths], args: &[Datum]) -> Result<bool> {
+    let found = follow_lengths(function, args)?;
+    let mut values = known.iter().zip(&found).zip(&function.kinds);
+    Ok(values.all(|((known, found), kind)| match (known, found) {
+        (KnownLengths::Never, _) | (_, Followed::Nothing) => true,
+        (KnownLengths::EachRun, found) => *found != Followed::Several,
+        (KnownLengths::Always, found) => kind.array().is_some_and(|ty| found.is(ty)),
+    }))
 }
 
 impl FollowedFunction {
@@ -83,13 +101,15 @@ impl FollowedFunction {
     /// # Errors
     /// As [`simplify`](super::simplify).
     pub(crate) fn new(function: &Function, args: &[Datum]) -> Result<Option<Self>> {
-        // What calls its caller may give what it did not say.
+        // An operator that must run in the caller's thread calls code of the caller, which may return another
+        // shape than `infer` gave.
         if function.blocks.len() == 1 || function.operators().any(|op| op.stays_in_thread()) {
             return Ok(None);
         }
         let before = known(function, &follow_lengths(function, args)?);
-        reserve::ahead(function.kinds.len(), reserve::bytes::OPTIMIZED)?;
-        let mut function = function.clone();
+        reserve::ahead(2 * function.kinds.len(), reserve::bytes::OPTIMIZED)?;
+        let original = function;
+        let mut function = original.clone();
         read_zeros(&mut function, |id| {
             before[id as usize] == KnownLengths::Always
         });
@@ -106,6 +126,7 @@ impl FollowedFunction {
         Ok(some.then(|| FollowedFunction {
             function: Arc::new(function),
             known,
+            assumed: (original.clone(), before),
         }))
     }
 
@@ -114,13 +135,8 @@ impl FollowedFunction {
     /// # Errors
     /// [`Error::Interrupted`](crate::Error::Interrupted).
     pub(crate) fn holds_for(&self, args: &[Datum]) -> Result<bool> {
-        let found = follow_lengths(&self.function, args)?;
-        let mut values = self.known.iter().zip(&found).zip(&self.function.kinds);
-        Ok(values.all(|((known, found), kind)| match (known, found) {
-            (KnownLengths::Never, _) | (_, Followed::Nothing) => true,
-            (KnownLengths::EachRun, found) => *found != Followed::Several,
-            (KnownLengths::Always, found) => kind.array().is_some_and(|ty| found.is(ty)),
-        }))
+        let (original, before) = &self.assumed;
+        Ok(holds(original, before, args)? && holds(&self.function, &self.known, args)?)
     }
 }
 

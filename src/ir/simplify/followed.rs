@@ -1,10 +1,10 @@
-//! What lengths the arrays of a function have in a run, by those of its arguments alone.
+//! The lengths of a function's arrays in a run, inferred from those of its arguments.
 //!
 //! Arguments of other lengths leave many arrays as they are: the states of a loop over a sequence, say, and
 //! all that a turn computes of them. Machine code for any lengths does better where it knows these.
 //!
-//! Limit: an array that has other lengths on another way through the function, or in another turn, is known to
-//! have none.
+//! Limit: an array that has different lengths on different ways through the function, or in different turns,
+//! counts as unknown.
 
 use smallvec::SmallVec;
 
@@ -15,7 +15,7 @@ use crate::ir::function::{Expression, Function, ValueId};
 use crate::ir::kind::Datum;
 use crate::rules::OpRef;
 
-/// About how many nanoseconds an instruction takes.
+/// About how many nanoseconds it takes to infer the result of an instruction.
 const INSTRUCTION: usize = 50;
 
 /// What is known of the lengths of a value.

@@ -27,7 +27,7 @@ fn of_scores(
     }
 }
 
-/// Many held-out items are looked up by parts of the interval that they span, few are compared.
+/// A few held-out scores are compared with every score; more are searched as trees of up to 63.
 #[test]
 fn however_many_are_held_out_metrics_are_what_they_are_defined_to_be() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
@@ -36,7 +36,7 @@ fn however_many_are_held_out_metrics_are_what_they_are_defined_to_be() {
         &|x| (x * 5.0).floor(),
         &|x| (x * 300.0).floor() / 7.0,
         &|_| -2.5,
-        // Nearly all are near the lowest, the highest, or between them in no part of their own.
+        // One far above or below, or nearly all close together.
         &|x| if x > 0.999 { 3e38 } else { x },
         &|x| if x < 0.001 { -3e38 } else { x },
         &|x| x.powi(40),
