@@ -1,9 +1,12 @@
 //! The penalty `l2/2 · |w|²`: how often it counts, and its weight for each parameter.
 //!
 //! A penalty on all of a sparse model would change every row with every batch. So it counts for the
-//! rows that a batch uses: once each, however often a row occurs in the batch ([`L2Per::Step`](super::L2Per::Step)), or
-//! each time that it occurs ([`L2Per::Sample`](super::L2Per::Sample)), as if it was added to the loss of each sample. The
+//! rows that a batch uses: once each, however often a row occurs in the batch ([`L2Per::Step`]), or
+//! each time that it occurs ([`L2Per::Sample`]), as if it was added to the loss of each sample. The
 //! latter does not depend on the size of batches, and plain SGD gets by without grouping rows.
+//!
+//! [`L2Per::Step`]: super::L2Per::Step
+//! [`L2Per::Sample`]: super::L2Per::Sample
 
 use std::sync::{Arc, Weak};
 
