@@ -117,8 +117,8 @@ pub(crate) fn search(
     let search = Search {
         // Packed even for few users, so that a score has the same bits however many are measured together.
         tiles: match held_out {
-            Some(HeldOut { ranked: true, .. }) => Tiles::packed(factors)?,
-            _ => Tiles::new(factors, n_users)?,
+            Some(_) => Tiles::packed(factors)?,
+            None => Tiles::new(factors, n_users)?,
         },
         factors,
         seen,

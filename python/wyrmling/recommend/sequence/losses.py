@@ -64,7 +64,8 @@ def warp(score: Any, others: Any, score_at: ScoreAt, n_items: int, axis: int, co
     (Weston, Bengio and Usunier, 2011).
     """
     first = np.argmax(1.0 - score + others > 0.0, axis=axis, keepdims=True)
-    weights = np.log(n_items / np.arange(1, count + 1, dtype=np.float32))
+    draws = np.arange(1, count + 1, dtype=np.float32)
+    weights = np.log(np.maximum(n_items / draws, 1.0))
     return (wy.relu(1.0 - score + score_at(first)) * weights[first]).sum()
 
 
