@@ -256,21 +256,6 @@ impl Array {
         }
     }
 
-    /// An array of the same elements that nobody else has.
-    ///
-    /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
-    pub(crate) fn copied(&self) -> Result<Self> {
-        let mut out = Self::scratch(self.dtype(), self.shape())?;
-        match (out.view_mut().map(|view| view.data), self.elements()) {
-            (Some(SliceMut::F32(to)), Slice::F32(from)) => to.copy_from_slice(from),
-            (Some(SliceMut::F64(to)), Slice::F64(from)) => to.copy_from_slice(from),
-            (Some(SliceMut::U32(to)), Slice::U32(from)) => to.copy_from_slice(from),
-            _ => unreachable!("a new array is of the type asked for, and nobody else has it"),
-        }
-        Ok(out)
-    }
-
     /// What kernels write, if the elements are not shared.
     pub(crate) fn view_mut(&mut self) -> Option<ViewMut<'_>> {
         let (shape, data) = match self {

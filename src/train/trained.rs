@@ -19,7 +19,7 @@ impl AnyScratch {
     /// Scratch for gradients of up to `rows` rows of a table.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    /// [`Error::Memory`] if there is not the memory.
     fn new(table: &Table, rows: usize) -> Result<Self> {
         Ok(match table.ty().dtype {
             DType::F32 => AnyScratch::F32(Scratch::new(table.width(), rows)?),
@@ -39,7 +39,7 @@ impl TableScratch {
     /// Scratch for gradients of so many rows.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    /// [`Error::Memory`] if there is not the memory.
     pub(super) fn new(table: &Table, rows: usize) -> Result<Self> {
         Ok(TableScratch {
             numbers: AnyScratch::new(table, rows)?,
@@ -71,7 +71,7 @@ impl<'a> TrainedTable<'a> {
     /// A table with its optimizer's state, and scratch for gradients of so many rows.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    /// [`Error::Memory`] if there is not the memory.
     pub(super) fn new(
         table: &'a Table,
         state: &'a Arc<State>,
@@ -101,7 +101,7 @@ impl<'a> TrainedTable<'a> {
 /// Refuses a table that is not among those of a run.
 ///
 /// # Errors
-/// [`Error::State`](crate::Error::State).
+/// [`Error::State`].
 pub(super) fn check_trained<'t>(
     mut tables: impl Iterator<Item = &'t Arc<Table>>,
     of_run: &[Arc<Table>],

@@ -9,7 +9,7 @@ use super::fixed_step::{
 };
 use super::frame::Frame;
 use super::word::RawSlot;
-use crate::array::{Slice, SliceMut, View, ViewMut};
+use crate::array::{Array, Slice, SliceMut, View, ViewMut};
 use crate::error::Result;
 
 /// Single numbers that operands are.
@@ -162,7 +162,7 @@ impl Frame {
         let numbers = self.step_numbers(&update.operands, slots)?;
         let mut array = self.leave(update.from).ok_or_else(missing)?;
         if array.is_shared() {
-            array = array.copied()?;
+            array = Array::copy_of(array.view())?;
         }
         let others = self.fixed_views(&update.operands, &numbers);
         let done = match array.view_mut() {
