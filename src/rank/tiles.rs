@@ -50,14 +50,22 @@ multiversion! {
 multiversion! {
     /// Adds to each score the product of the user's vector and an item's, in the order of [`add_product`].
     fn add_in_order(user: &[f32], items: [&[f32]; UNIT], scores: &mut [f32; UNIT]) {
-        let items = items.map(|item| &item[..user.len()]);
-        let mut sums = *scores;
-        for (at, &x) in user.iter().enumerate() {
-            for (sum, item) in sums.iter_mut().zip(items) {
-                *sum = mul_add::<M, f32>(x, item[at], *sum);
+        let width = user.len();
+        // Four sums at a time are in registers, and none waits for the one before.
+        for (items, scores) in items.as_chunks::<4>().0.iter().zip(scores.as_chunks_mut::<4>().0) {
+            let [a, b, c, d] = [&items[0][..width], &items[1][..width], &items[2][..width], &items[3][..width]];
+            let [mut p, mut q, mut r, mut s] = *scores;
+            let mut at = 0;
+            while at < width {
+                let x = user[at];
+                p = mul_add::<M, f32>(x, a[at], p);
+                q = mul_add::<M, f32>(x, b[at], q);
+                r = mul_add::<M, f32>(x, c[at], r);
+                s = mul_add::<M, f32>(x, d[at], s);
+                at += 1;
             }
+            *scores = [p, q, r, s];
         }
-        *scores = sums;
     }
 }
 
