@@ -132,14 +132,15 @@ lint-python: $(VENV)/.dev-tools
 
 # The feature python is off by default, so no libpython is needed. The benches are built in the
 # tests' profile, which shares their dependencies; `make bench` builds them as released. The examples
-# are tests too.
+# are tests too; the crate among them has a directory of its own, since a library that is a module for Python
+# too has one name whatever its features are.
 .PHONY: test-rust
 test-rust:
 	$(title) 'Rust tests and benches'
 	$(rust) cargo test --locked --tests --benches --no-run
 	$(rust) cargo test --locked --tests
 	$(rust) cargo test --locked --doc
-	$(rust) cargo test --locked --manifest-path examples/rust-model/Cargo.toml --target-dir target --lib
+	$(rust) cargo test --locked --manifest-path examples/rust-model/Cargo.toml --target-dir target/rust-model --lib
 
 .PHONY: test-python
 test-python: $(VENV)/.dev-tools $(module)
