@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use wyrmling::array::Dense;
 use wyrmling::optim::{L2Per, Optimizer, Rule, Settings};
-use wyrmling::train::{self, Fit, Flow, History, Sampler, Source};
+use wyrmling::train::{self, Fit, Flow, History, Sampler, Source, Trainer};
 use wyrmling::{Array, Input, Parameter, Program};
 
 /// The system's allocator, counting.
@@ -215,6 +215,39 @@ fn of_a_dense_network() {
         let column = |width: usize| Source::Column(numbers(&[rows, width], 1.0));
         vec![(x.id(), column(4)), (y.id(), column(1))]
     });
+}
+
+#[test]
+fn a_trainer_allocates_nothing_in_a_step() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (table, weights) = (
+        Parameter::new(numbers(&[50, 8], 0.5)),
+        Parameter::new(numbers(&[8], 0.5)),
+    );
+    let (rows, target) = (Input::indices(vec![0, 1]), Input::new(vec![0.5_f32; 2]));
+    let score = (table.gather(rows.clone()) * weights).sum();
+    let loss = (score - target.clone()).square().sum();
+    for rule in [
+        Optimizer::sgd(0.01),
+        Optimizer::adagrad(0.01),
+        Optimizer::adam(0.01),
+    ] {
+        let optimizer = rule
+            .and_then(|rule| rule.l2(0.01))
+            .expect("settings in range");
+        let mut trainer = Trainer::new(&loss, &optimizer).expect("parameters");
+        let mut step = |at: u32| {
+            rows.set_slice(&[at % 50, at * 7 % 50]).expect("indices");
+            target
+                .set_slice(&[0.5_f32, at as f32 / 100.0])
+                .expect("numbers");
+            trainer.step().expect("finite numbers");
+        };
+        (0..10).for_each(&mut step);
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        (0..100).for_each(&mut step);
+        assert_eq!(ALLOCATIONS.load(Ordering::Relaxed), before);
+    }
 }
 
 #[test]
