@@ -41,7 +41,7 @@ def naive(scores: Scores, train: Pairs, test: Pairs, k: int) -> list[dict[str, o
         rows.append(
             {
                 "held_out": len(held_out),
-                "first": sum(scores[u, j] >= highest for j in competing),
+                "best_rank": sum(scores[u, j] >= highest for j in competing),
                 "auc": float(np.mean(order)) if order else 0.5 if held_out else np.nan,
                 "items": best + [_core.NO_ITEM] * missing,
                 "scores": [scores[u, i] for i in best] + [-np.inf] * missing,
@@ -70,7 +70,7 @@ def test_metrics_are_what_they_are_defined_to_be(
         for name, value in expected.items():
             np.testing.assert_allclose(found[name][u], value, atol=1e-12, err_msg=name)
     lists = _core.evaluate_ranking(*arguments, False)
-    assert set(lists) == set(found) - {"first", "auc"}
+    assert set(lists) == set(found) - {"best_rank", "auc"}
     for name, column in lists.items():
         np.testing.assert_array_equal(column, found[name])
     if not train:

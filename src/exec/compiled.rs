@@ -17,7 +17,7 @@ use super::{Interpreter, Outcome};
 use crate::array::Shape;
 use crate::error::Result;
 use crate::ir::{
-    ArgumentLengths, Datum, FollowedFunction, Function, KnownLengths, for_lengths_seen,
+    ArgumentLengths, Datum, Function, KnownLengths, LengthInvariant, for_lengths_seen,
 };
 use crate::process::Mutex;
 #[cfg(feature = "python")]
@@ -49,22 +49,22 @@ const REMEMBERED: usize = 4096;
 #[derive(Debug)]
 struct ForSeveral {
     native: Native,
-    of: FollowedFunction,
-    /// For which lengths what is known of others holds.
-    fits: Mutex<FxHashMap<SmallVec<[Shape; 8]>, bool>>,
+    invariant: LengthInvariant,
+    /// For which lengths of arguments what is known of others holds.
+    remembered: Mutex<FxHashMap<SmallVec<[Shape; 8]>, bool>>,
 }
 
 impl ForSeveral {
     /// That of a function, by arguments of other lengths than were seen; `None` if there is no use of it.
     fn new(function: &Function, args: &[Datum]) -> Result<Option<Self>> {
-        let Some(of) = FollowedFunction::new(function, args)? else {
+        let Some(invariant) = LengthInvariant::new(function, args)? else {
             return Ok(None);
         };
-        let native = native(&of.function, Some(&of.known)).ok();
+        let native = native(&invariant.function, Some(&invariant.known)).ok();
         Ok(native.map(|native| ForSeveral {
             native,
-            of,
-            fits: Mutex::default(),
+            invariant,
+            remembered: Mutex::default(),
         }))
     }
 
@@ -75,13 +75,13 @@ impl ForSeveral {
             _ => None,
         });
         let lengths: SmallVec<[Shape; 8]> = lengths.collect();
-        if let Some(&fits) = self.fits.lock().get(&lengths) {
+        if let Some(&fits) = self.remembered.lock().get(&lengths) {
             return Ok(fits);
         }
-        let fits = self.of.holds_for(args)?;
-        let mut known = self.fits.lock();
-        if known.len() < REMEMBERED {
-            known.insert(lengths, fits);
+        let fits = self.invariant.holds_for(args)?;
+        let mut remembered = self.remembered.lock();
+        if remembered.len() < REMEMBERED {
+            remembered.insert(lengths, fits);
         }
         Ok(fits)
     }
@@ -92,8 +92,8 @@ impl ForSeveral {
 pub struct Compiled {
     function: Arc<Function>,
     specialized: Option<Specialized>,
-    /// What runs it for several lengths, once there were such; `None` if nothing of it stays the same.
-    followed: OnceLock<Option<ForSeveral>>,
+    /// The code for arguments of several lengths, once there were such; `None` if no lengths stay the same.
+    for_several: OnceLock<Option<ForSeveral>>,
     /// How it runs for other lengths, once there were such.
     way: OnceLock<Way>,
 }
@@ -133,7 +133,7 @@ impl Compiled {
         let compiled = Compiled {
             specialized: specialized(&function)?,
             function,
-            followed: OnceLock::new(),
+            for_several: OnceLock::new(),
             way: OnceLock::new(),
         };
         if compiled.specialized.is_none() {
@@ -157,10 +157,10 @@ impl Compiled {
         Ok(self.way.get_or_init(|| way))
     }
 
-    /// How it runs for several lengths, of which these are some.
-    fn followed(&self, args: &[Datum]) -> Result<Option<&ForSeveral>> {
-        if let Some(followed) = self.followed.get() {
-            return Ok(followed.as_ref());
+    /// The code for arguments of several lengths, of which these are some.
+    fn for_several(&self, args: &[Datum]) -> Result<Option<&ForSeveral>> {
+        if let Some(code) = self.for_several.get() {
+            return Ok(code.as_ref());
         }
         let kinds = self
             .function
@@ -170,8 +170,8 @@ impl Compiled {
         if kinds.zip(args).all(|(kind, arg)| *kind == arg.kind()) {
             return Ok(None); // they are those that were seen: there is nothing to compare
         }
-        let followed = ForSeveral::new(&self.function, args)?;
-        Ok(self.followed.get_or_init(|| followed).as_ref())
+        let code = ForSeveral::new(&self.function, args)?;
+        Ok(self.for_several.get_or_init(|| code).as_ref())
     }
 
     /// Prepares a function for the interpreter.
@@ -184,7 +184,7 @@ impl Compiled {
         Ok(Compiled {
             function,
             specialized: None,
-            followed: OnceLock::from(None),
+            for_several: OnceLock::from(None),
             way: Way::Interpreted(interpreter, UNWANTED).into(),
         })
     }
@@ -235,9 +235,9 @@ impl Compiled {
         {
             return outcome;
         }
-        if let Some(followed) = self.followed(args)?
-            && followed.fits(args)?
-            && let Some(outcome) = followed.native.run(args)
+        if let Some(code) = self.for_several(args)?
+            && code.fits(args)?
+            && let Some(outcome) = code.native.run(args)
         {
             return outcome;
         }

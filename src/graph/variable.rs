@@ -124,11 +124,9 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// # Errors
     /// [`Error::Memory`] if there is none for a list of the nodes below.
     pub fn parameters(&self) -> Result<Vec<Arc<Param>>> {
-        let mut order = order::Order::new();
-        order::topological(&self.erased(), |_| true, &mut order)?;
         let mut parameters: Vec<Arc<Param>> = Vec::new();
         let mut seen = HashSet::new();
-        for node in &order {
+        for node in &self.topological()? {
             if let Kind::Parameter(param) = node.kind()
                 && seen.insert(Arc::as_ptr(param))
             {

@@ -57,7 +57,7 @@ pub(crate) use simplify::Ranges;
 #[cfg(feature = "python")]
 pub(crate) use simplify::drop_unreachable;
 pub(crate) use simplify::{
-    ArgumentLengths, FollowedFunction, KnownLengths, drop_dead, for_lengths_seen, simplified,
+    ArgumentLengths, KnownLengths, LengthInvariant, drop_dead, for_lengths_seen, simplified,
 };
 pub use simplify::{Lengths, are_exact, simplify};
 pub(crate) use specialize::specialize;

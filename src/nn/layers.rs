@@ -38,7 +38,7 @@ impl Linear {
     ///
     /// # Panics
     /// If the shape does not fit, or the element type is not float32.
-    pub fn of<A: ?Sized + IntoDyn>(
+    pub fn apply<A: ?Sized + IntoDyn>(
         &self,
         x: Variable<A>,
     ) -> Binary<rules::Add, WeightedRows<A>, ParameterNode> {

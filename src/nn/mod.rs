@@ -17,7 +17,7 @@
 //! let inputs = [(); 3].map(|()| Input::indices(vec![0]));
 //! let vectors = inputs[..2].iter().map(|digit| digits.rows(digit.clone()).boxed());
 //! let states = lstm.states(vectors)?;
-//! let scores = last.of(states[1].clone()).boxed();
+//! let scores = last.apply(states[1].clone()).boxed();
 //! let loss = ops::cross_entropy(&scores, &inputs[2].clone().boxed())?.sum();
 //!
 //! let adam = Optimizer::adam(0.01)?;

@@ -13,7 +13,7 @@ use super::argument::{borrowed, count};
 use super::long_call::long_call;
 use crate::array::vec_for;
 use crate::error::Error;
-use crate::rank::{self, Factors, HeldOut, Standing};
+use crate::rank::{self, Factors, HeldOut, HeldOutRank};
 
 /// From so many users on a selection may take long.
 const LONG_SELECTION: usize = 1 << 10;
@@ -267,12 +267,12 @@ fn rows<T: numpy::Element>(
 ///     train: pairs left out of every ranking, of n users and m items, or None for none.
 ///     test: pairs held out, of n users and m items; those of ``train`` do not count.
 ///     k: how many of the best items, at least 1.
-///     ranked: whether to find ``first`` and ``auc``, which takes longer.
+///     ranked: whether to find ``best_rank`` and ``auc``, which takes longer.
 ///
 /// Returns:
 ///     Columns with an entry for each user: ``items`` and ``scores`` as :func:`top_k` has them, ``hits``
 ///     (bool), which of these were held out; ``held_out`` (uint32), how many were; and, if asked for,
-///     ``first`` (uint32), how many competitors score at least as high as the best held-out item, itself
+///     ``best_rank`` (uint32), how many competitors score at least as high as the best held-out item, itself
 ///     included, and ``auc`` (float64): 0 and NaN of a user who is not looked at.
 ///
 /// Raises:
@@ -302,11 +302,11 @@ fn evaluate_ranking<'py>(
     })?;
     let columns = PyDict::new(py);
     let shape = (factors.n_users(), found.best.k);
-    let of = |number: fn(&Standing) -> u32| found.standings.iter().map(number);
+    let of = |number: fn(&HeldOutRank) -> u32| found.ranks.iter().map(number);
     columns.set_item("held_out", PyArray1::from_iter(py, of(|at| at.held_out)))?;
     if ranked {
-        columns.set_item("first", PyArray1::from_iter(py, of(|at| at.first)))?;
-        let auc = found.standings.iter().map(|at| at.auc);
+        columns.set_item("best_rank", PyArray1::from_iter(py, of(|at| at.best_rank)))?;
+        let auc = found.ranks.iter().map(|at| at.auc);
         columns.set_item("auc", PyArray1::from_iter(py, auc))?;
     }
     columns.set_item("items", rows(py, shape, found.best.ids)?)?;

@@ -22,7 +22,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::csr::Csr;
 use super::factors::Factors;
-use super::standing::Standing;
+use super::held_out::HeldOutRank;
 use super::topk::{HeldOut, NO_ITEM, search};
 use crate::error::{Error, Result};
 
@@ -105,12 +105,12 @@ pub fn evaluate(
     let lists = (found.best.ids.chunks(width))
         .zip(found.best.scores.chunks(width))
         .zip(found.hits.chunks(width));
-    let (users, metrics): (Vec<usize>, Vec<Metrics>) = (found.standings.iter().zip(lists))
+    let (users, metrics): (Vec<usize>, Vec<Metrics>) = (found.ranks.iter().zip(lists))
         .enumerate()
-        .filter(|(_, (standing, _))| standing.held_out > 0)
-        .map(|(user, (standing, ((ids, scores), hits)))| {
+        .filter(|(_, (found, _))| found.held_out > 0)
+        .map(|(user, (found, ((ids, scores), hits)))| {
             let length = ids.iter().take_while(|&&id| id != NO_ITEM).count();
-            (user, measure(standing, &scores[..length], hits, k))
+            (user, measure(found, &scores[..length], hits, k))
         })
         .unzip();
     if users.is_empty() {
@@ -122,7 +122,7 @@ pub fn evaluate(
 }
 
 /// The metrics of a user whose best items have these scores.
-fn measure(standing: &Standing, scores: &[f32], hits: &[bool], k: usize) -> Metrics {
+fn measure(found: &HeldOutRank, scores: &[f32], hits: &[bool], k: usize) -> Metrics {
     let discount = |rank: usize| 1.0 / (1.0 + rank as f64).log2();
     let (mut gain, mut count, mut rank) = (0.0, 0, scores.len());
     for place in (0..scores.len()).rev() {
@@ -135,15 +135,15 @@ fn measure(standing: &Standing, scores: &[f32], hits: &[bool], k: usize) -> Metr
             count += 1;
         }
     }
-    let held_out = standing.held_out as usize;
+    let held_out = found.held_out as usize;
     let ideal: f64 = (1..=k.min(held_out)).map(discount).sum();
     Metrics {
-        reciprocal_rank: 1.0 / f64::from(standing.first),
+        reciprocal_rank: 1.0 / f64::from(found.best_rank),
         // The same terms in another order could exceed 1 by rounding.
         ndcg: (gain / ideal).min(1.0),
         recall: f64::from(count) / held_out as f64,
         precision: f64::from(count) / k as f64,
         hit: if count > 0 { 1.0 } else { 0.0 },
-        auc: standing.auc,
+        auc: found.auc,
     }
 }

@@ -37,17 +37,17 @@
 
 mod csr;
 mod factors;
+mod held_out;
 mod metrics;
-mod standing;
 mod tiles;
 mod topk;
 
 pub use csr::Csr;
 pub(crate) use csr::check_offsets;
 pub use factors::Factors;
-pub use metrics::{Evaluation, Metrics, evaluate};
 #[cfg(feature = "python")]
-pub(crate) use standing::Standing;
+pub(crate) use held_out::HeldOutRank;
+pub use metrics::{Evaluation, Metrics, evaluate};
 #[cfg(feature = "python")]
 pub(crate) use topk::{HeldOut, search};
 pub use topk::{NO_ITEM, TopK, top_k};

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::csr::{Csr, difference, room};
 use super::factors::{Factors, not_a_number};
-use super::standing::{HeldScores, Standing};
+use super::held_out::{HeldOutRank, HeldOutScores};
 use super::tiles::{Tiles, USERS};
 use crate::error::{Error, Result};
 use crate::simd::four::UNIT;
@@ -63,7 +63,7 @@ pub(crate) struct Ranking {
     /// Which of these were held out; empty where nothing is.
     pub(crate) hits: Vec<bool>,
     /// Where the held-out items of each user stand; empty where nothing is held out.
-    pub(crate) standings: Vec<Standing>,
+    pub(crate) ranks: Vec<HeldOutRank>,
 }
 
 /// Pairs that were held out, and whether their ranks are counted.
@@ -71,7 +71,7 @@ pub(crate) struct Ranking {
 pub(crate) struct HeldOut<'a> {
     /// The pairs; those in `seen` do not count.
     pub(crate) pairs: &'a Csr,
-    /// Whether to find more of a [`Standing`] than how many they are.
+    /// Whether to find more of a [`HeldOutRank`] than how many they are.
     pub(crate) ranked: bool,
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn search(
             scores: filled("items", n_users, k, f32::NEG_INFINITY)?,
         },
         hits: filled("items", measured, k, false)?,
-        standings: filled("rank", measured, 1, Standing::default())?,
+        ranks: filled("rank", measured, 1, HeldOutRank::default())?,
     };
     if found.best.ids.is_empty() {
         return Ok(found);
@@ -130,7 +130,7 @@ pub(crate) fn search(
     let (ids, scores) = (&mut found.best.ids, &mut found.best.scores);
     let lists = ids.chunks_mut(rows * k).zip(scores.chunks_mut(rows * k));
     let mut hits = found.hits.chunks_mut(rows * k);
-    let mut standings = found.standings.chunks_mut(rows);
+    let mut ranks = found.ranks.chunks_mut(rows);
     let parts = lists
         .enumerate()
         .map(|(block, (ids, scores))| BlockResults {
@@ -138,7 +138,7 @@ pub(crate) fn search(
             ids,
             scores,
             hits: hits.next().unwrap_or_default(),
-            standings: standings.next().unwrap_or_default(),
+            ranks: ranks.next().unwrap_or_default(),
         });
     split::try_all(parts, |part| search.block(part))?;
     Ok(found)
@@ -150,7 +150,7 @@ struct BlockResults<'a> {
     ids: &'a mut [u32],
     scores: &'a mut [f32],
     hits: &'a mut [bool],
-    standings: &'a mut [Standing],
+    ranks: &'a mut [HeldOutRank],
 }
 
 /// What the search for a block of users reads.
@@ -171,7 +171,7 @@ struct RankedUser<'a> {
     seen: &'a [u32],
     /// Items held out.
     held_out: Vec<u32>,
-    held: Option<HeldScores>,
+    held_out_scores: Option<HeldOutScores>,
 }
 
 impl Search<'_, '_> {
@@ -192,7 +192,7 @@ impl Search<'_, '_> {
                 leaders: Leaders::new(self.k)?,
                 seen,
                 held_out,
-                held: None,
+                held_out_scores: None,
             });
         }
         if rows.is_empty() {
@@ -206,7 +206,7 @@ impl Search<'_, '_> {
                 let mut scores = room(row.held_out.len(), "held-out scores")?;
                 let vector = &vectors[at * width..(at + 1) * width];
                 self.tiles.score_items(vector, &row.held_out, &mut scores);
-                row.held = Some(HeldScores::new(scores)?);
+                row.held_out_scores = Some(HeldOutScores::new(scores)?);
             }
         }
         let mut space = filled("scores", rows.len(), self.tiles.row(), 0.0)?;
@@ -230,7 +230,7 @@ impl Search<'_, '_> {
                 if let Err(item) = row.leaders.offer(tile.start as u32, scores, here) {
                     return Err(not_a_number(row.user, item));
                 }
-                if let Some(held) = &mut row.held {
+                if let Some(held) = &mut row.held_out_scores {
                     held.compare(scores);
                 }
             }
@@ -244,16 +244,16 @@ impl Search<'_, '_> {
             {
                 (*id, *score) = (best.item, best.score);
             }
-            if let Some(standing) = part.standings.get_mut(at) {
+            if let Some(rank) = part.ranks.get_mut(at) {
                 let ids = &part.ids[cells.clone()][..self.k];
                 for (hit, id) in part.hits[cells].iter_mut().zip(ids) {
                     *hit = row.held_out.binary_search(id).is_ok();
                 }
                 let known = self.seen.map_or(0, |seen| seen.row(row.user).len());
                 let others = self.factors.n_items() - known - row.held_out.len();
-                *standing = match row.held {
-                    Some(held) => held.standing(known, others),
-                    None => Standing::of(row.held_out.len()),
+                *rank = match row.held_out_scores {
+                    Some(held) => held.rank(known, others),
+                    None => HeldOutRank::of(row.held_out.len()),
                 };
             }
         }

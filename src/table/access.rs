@@ -204,7 +204,7 @@ impl ExclusiveAll<'_> {
 impl Drop for ExclusiveAll<'_> {
     fn drop(&mut self) {
         // Before the locks are given back.
-        self.tables.iter().for_each(|table| table.touch());
+        Table::touch_all(self.tables.iter().copied());
     }
 }
 
@@ -242,7 +242,7 @@ impl Training<'_> {
 
 impl Drop for Training<'_> {
     fn drop(&mut self) {
-        self.tables.iter().for_each(|table| table.touch());
+        Table::touch_all(self.tables.iter().copied());
     }
 }
 

@@ -253,9 +253,7 @@ impl<'a> Job<'a> {
                     let _running = training.run(workers == 1)?;
                     run_window(&mut crew, &pool, &samples)?;
                 }
-                for table in self.tables {
-                    table.touch();
-                }
+                Table::touch_all(self.tables.iter().map(|table| &**table));
                 if stop.load(Ordering::Relaxed) {
                     return Err(Error::Interrupted);
                 }

@@ -89,8 +89,8 @@ impl<'o> Trainer<'o> {
     /// A trainer of all parameters below `loss`. If that has several elements, their sum goes down.
     ///
     /// # Errors
-    /// [`Error::Type`] if no parameter is below `loss`, or its elements are integers;
-    /// [`Error::State`] if a parameter is being trained already; [`Error::Memory`] if there is not the
+    /// [`Error::Type`] if no parameter is below `loss`, or its elements are integers; [`Error::Value`] if the
+    /// optimizer has a penalty for a name that no parameter has; [`Error::State`] if a parameter is being trained already; [`Error::Memory`] if there is not the
     /// memory for the optimizer's state; as [`freeze`](Variable::freeze).
     pub fn new<N: ?Sized + IntoDyn>(loss: &Variable<N>, optimizer: &'o Optimizer) -> Result<Self> {
         Self::of(loss, optimizer, |tables| {
@@ -129,6 +129,7 @@ impl<'o> Trainer<'o> {
                 "loss: no parameter is below, so there is nothing to train".into(),
             ));
         }
+        optimizer.check_names(program.tables())?;
         // While they are being trained nobody puts other state in the place of the optimizer's.
         let training = begin(program.tables())?;
         let trained = program.tables().iter().map(|table| {
@@ -139,7 +140,6 @@ impl<'o> Trainer<'o> {
             })
         });
         let trained = trained.collect::<Result<_>>()?;
-        optimizer.check_names(program.tables())?;
         let by_id = |node: Variable| match node.kind() {
             Kind::Input(id, _) | Kind::Independent(id, _) => Some((id, node.clone())),
             _ => None,

@@ -19,7 +19,7 @@ mod native_angles;
 mod native_arrays;
 mod native_chunked;
 mod native_fixed;
-mod native_followed;
+mod native_lengths;
 mod nn;
 mod operators;
 mod ops;

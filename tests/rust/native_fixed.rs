@@ -5,12 +5,11 @@
 use smallvec::smallvec;
 use wyrmling::array::Dense;
 use wyrmling::exec::{Compiled, Outcome};
-use wyrmling::ir::{
-    Builder, Comparison, Datum, Function, ScalarOperator as S, Target, Terminator, ValueKind, vjp,
-};
+use wyrmling::ir::{Builder, Datum, Function, ValueKind, vjp};
 use wyrmling::rules::{self, OpRef, Operator};
 use wyrmling::{Array, DType, Type};
 
+use crate::common::loops::counted;
 use crate::native_arrays::{agrees, native};
 
 /// Length of a row, of the state, and steps.
@@ -33,61 +32,28 @@ fn recurrent([k, n, steps]: Sizes, dtype: DType, product: Product) -> Function {
     let x = b.parameter(Type::new(dtype, &[steps, k]));
     let start = b.parameter(Type::new(dtype, &[n]));
     let count = b.parameter(ValueKind::Int);
-    let (zero, one) = (b.literal(Datum::Int(0)), b.literal(Datum::Int(1)));
-    let exit = b.exit("too many", 0);
-    let to = |block, args: &[_]| Target {
-        block,
-        args: args.to_vec(),
-    };
-    let apply = |op: OpRef, args: &[_]| b.try_apply(op, args).expect("fitting types");
-    let header = b.block();
-    let h = b.parameter(Type::new(dtype, &[n]));
-    let t = b.parameter(ValueKind::Int);
-    let less = S::CompareInt(Comparison::Less);
-    let condition = b.compute(less, &[t, count], None).expect("integers");
-    let body = b.block();
-    let at = b
-        .compute(S::IntToIndex, &[t], Some(exit))
-        .expect("an index");
-    let row = apply(OpRef::Static(&rules::Gather), &[x, at]);
-    let (axis, transposed) = match product {
-        Product::Row => (0, false),
-        Product::Column => (1, true),
-    };
-    let matrix = rules::ExpandDims {
-        axes: smallvec![axis],
-    };
-    let matrix = apply(OpRef::new(matrix), &[row]);
-    let operands = match product {
-        Product::Row => [matrix, w],
-        Product::Column => [w, matrix],
-    };
-    let multiply = rules::MatMul {
-        transpose_a: transposed,
-        transpose_b: false,
-    };
-    let multiplied = apply(OpRef::new(multiply), &operands);
-    let squeeze = rules::Squeeze {
-        axes: smallvec![axis],
-    };
-    let vector = apply(OpRef::new(squeeze), &[multiplied]);
-    let sum = apply(OpRef::Static(&rules::Add), &[vector, h]);
-    let tanh = apply(OpRef::Static(&rules::Tanh as &dyn Operator), &[sum]);
-    let next = b
-        .compute(S::IntAdd, &[t, one], Some(exit))
-        .expect("integers");
-    b.terminate(Terminator::Jump(to(header, &[tanh, next])));
-    let after = b.block();
-    b.terminate(Terminator::Return(vec![h]));
-    b.switch_to(header).expect("it is there");
-    b.terminate(Terminator::Branch {
-        condition,
-        then: to(body, &[]),
-        otherwise: to(after, &[]),
-    });
-    b.switch_to(0).expect("it is there");
-    b.terminate(Terminator::Jump(to(header, &[start, zero])));
-    b.finish("recurrent").expect("fitting kinds")
+    counted("recurrent", b, count, [start], 0, |turn, [h]| {
+        let row = turn.apply(OpRef::Static(&rules::Gather), &[x, turn.index()]);
+        let (axis, transposed) = match product {
+            Product::Row => (0, false),
+            Product::Column => (1, true),
+        };
+        let axes = smallvec![axis];
+        let matrix = turn.apply(OpRef::new(rules::ExpandDims { axes }), &[row]);
+        let operands = match product {
+            Product::Row => [matrix, w],
+            Product::Column => [w, matrix],
+        };
+        let multiply = rules::MatMul {
+            transpose_a: transposed,
+            transpose_b: false,
+        };
+        let multiplied = turn.apply(OpRef::new(multiply), &operands);
+        let axes = smallvec![axis];
+        let vector = turn.apply(OpRef::new(rules::Squeeze { axes }), &[multiplied]);
+        let sum = turn.apply(OpRef::Static(&rules::Add), &[vector, h]);
+        [turn.apply(OpRef::Static(&rules::Tanh as &dyn Operator), &[sum])]
+    })
 }
 
 /// Numbers that differ.
@@ -258,48 +224,20 @@ fn outer_products(m: usize, n: usize, steps: usize, dtype: DType) -> Function {
     let x = b.parameter(Type::new(dtype, &[steps, m]));
     let y = b.parameter(Type::new(dtype, &[steps, n]));
     let count = b.parameter(ValueKind::Int);
-    let (zero, one) = (b.literal(Datum::Int(0)), b.literal(Datum::Int(1)));
-    let exit = b.exit("too many", 0);
-    let to = |block, args: &[_]| Target {
-        block,
-        args: args.to_vec(),
-    };
-    let [header, body, after] = [(); 3].map(|()| b.block());
-    b.switch_to(0).expect("it is there");
-    b.terminate(Terminator::Jump(to(header, &[start, zero])));
-    b.switch_to(header).expect("it is there");
-    let s = b.parameter(Type::new(dtype, &[m, n]));
-    let t = b.parameter(ValueKind::Int);
-    let less = S::CompareInt(Comparison::Less);
-    let condition = b.compute(less, &[t, count], None).expect("integers");
-    b.terminate(Terminator::Branch {
-        condition,
-        then: to(body, &[]),
-        otherwise: to(after, &[]),
-    });
-    b.switch_to(body).expect("it is there");
-    let apply = |op: OpRef, args: &[_]| b.try_apply(op, args).expect("fitting types");
-    let index = S::IntToIndex;
-    let at = b.compute(index, &[t], Some(exit)).expect("an index");
-    let [column, row] = [(x, 1), (y, 0)].map(|(of, axis)| {
-        let row = apply(OpRef::Static(&rules::Gather), &[of, at]);
-        let axes = smallvec![axis];
-        apply(OpRef::new(rules::ExpandDims { axes }), &[row])
-    });
-    let multiply = rules::MatMul {
-        transpose_a: false,
-        transpose_b: false,
-    };
-    let product = apply(OpRef::new(multiply), &[column, row]);
-    let sum = apply(OpRef::Static(&rules::Add), &[s, product]);
-    let next = b.compute(S::IntAdd, &[t, one], Some(exit));
-    b.terminate(Terminator::Jump(to(
-        header,
-        &[sum, next.expect("integers")],
-    )));
-    b.switch_to(after).expect("it is there");
-    b.terminate(Terminator::Return(vec![s]));
-    b.finish("outer products").expect("fitting kinds")
+    counted("outer products", b, count, [start], 0, |turn, [s]| {
+        let at = turn.index();
+        let [column, row] = [(x, 1), (y, 0)].map(|(of, axis)| {
+            let row = turn.apply(OpRef::Static(&rules::Gather), &[of, at]);
+            let axes = smallvec![axis];
+            turn.apply(OpRef::new(rules::ExpandDims { axes }), &[row])
+        });
+        let multiply = rules::MatMul {
+            transpose_a: false,
+            transpose_b: false,
+        };
+        let product = turn.apply(OpRef::new(multiply), &[column, row]);
+        [turn.apply(OpRef::Static(&rules::Add), &[s, product])]
+    })
 }
 
 #[test]
@@ -336,59 +274,33 @@ fn gated(n: usize, dtype: DType, step: i64) -> Function {
     let w = b.parameter(Type::new(dtype, &[3 * n, n]));
     let start = b.parameter(Type::new(dtype, &[n]));
     let count = b.parameter(ValueKind::Int);
-    let (zero, one) = (b.literal(Datum::Int(0)), b.literal(Datum::Int(1)));
     let unit = b.literal(array(dtype, &[], &[1.0]));
-    let exit = b.exit("too many", 0);
-    let to = |block, args: &[_]| Target {
-        block,
-        args: args.to_vec(),
-    };
-    let apply = |op: OpRef, args: &[_]| b.try_apply(op, args).expect("fitting types");
-    let header = b.block();
-    let h = b.parameter(Type::new(dtype, &[n]));
-    let t = b.parameter(ValueKind::Int);
-    let less = S::CompareInt(Comparison::Less);
-    let condition = b.compute(less, &[t, count], None).expect("integers");
-    let body = b.block();
-    let axes = smallvec![1];
-    let column = apply(OpRef::new(rules::ExpandDims { axes: axes.clone() }), &[h]);
-    let multiply = rules::MatMul {
-        transpose_a: false,
-        transpose_b: false,
-    };
-    let product = apply(OpRef::new(multiply), &[w, column]);
-    let z = apply(OpRef::new(rules::Squeeze { axes }), &[product]);
-    let part = |start: Option<usize>, stop: Option<usize>, step: i64| {
-        let [start, stop] = [start, stop].map(|at| at.map(|at| at as i64));
-        let items = vec![rules::SliceItem::Range { start, stop, step }];
-        apply(OpRef::new(rules::BasicSlice { items }), &[z])
-    };
-    let tanh = apply(OpRef::Static(&rules::Tanh), &[part(None, Some(n), 1)]);
-    let minus = apply(OpRef::Static(&rules::Neg), &[part(Some(n), Some(2 * n), 1)]);
-    let exp = apply(OpRef::Static(&rules::Exp), &[minus]);
-    let below = apply(OpRef::Static(&rules::Add), &[unit, exp]);
-    let gate = apply(OpRef::Static(&rules::Div), &[tanh, below]);
-    let last = match step {
-        1 => part(Some(2 * n), None, 1),
-        step => part(None, Some(2 * n - 1), step),
-    };
-    let kept = apply(OpRef::Static(&rules::Mul), &[h, last]);
-    let sum = apply(OpRef::Static(&rules::Add), &[gate, kept]);
-    let next = b
-        .compute(S::IntAdd, &[t, one], Some(exit))
-        .expect("integers");
-    b.terminate(Terminator::Jump(to(header, &[sum, next])));
-    let after = b.block();
-    b.terminate(Terminator::Return(vec![h]));
-    b.switch_to(header).expect("it is there");
-    b.terminate(Terminator::Branch {
-        condition,
-        then: to(body, &[]),
-        otherwise: to(after, &[]),
-    });
-    b.switch_to(0).expect("it is there");
-    b.terminate(Terminator::Jump(to(header, &[start, zero])));
-    b.finish("gated").expect("fitting kinds")
+    counted("gated", b, count, [start], 0, |turn, [h]| {
+        let axes = smallvec![1];
+        let column = turn.apply(OpRef::new(rules::ExpandDims { axes: axes.clone() }), &[h]);
+        let multiply = rules::MatMul {
+            transpose_a: false,
+            transpose_b: false,
+        };
+        let product = turn.apply(OpRef::new(multiply), &[w, column]);
+        let z = turn.apply(OpRef::new(rules::Squeeze { axes }), &[product]);
+        let part = |start: Option<usize>, stop: Option<usize>, step: i64| {
+            let [start, stop] = [start, stop].map(|at| at.map(|at| at as i64));
+            let items = vec![rules::SliceItem::Range { start, stop, step }];
+            turn.apply(OpRef::new(rules::BasicSlice { items }), &[z])
+        };
+        let tanh = turn.apply(OpRef::Static(&rules::Tanh), &[part(None, Some(n), 1)]);
+        let minus = turn.apply(OpRef::Static(&rules::Neg), &[part(Some(n), Some(2 * n), 1)]);
+        let exp = turn.apply(OpRef::Static(&rules::Exp), &[minus]);
+        let below = turn.apply(OpRef::Static(&rules::Add), &[unit, exp]);
+        let gate = turn.apply(OpRef::Static(&rules::Div), &[tanh, below]);
+        let last = match step {
+            1 => part(Some(2 * n), None, 1),
+            step => part(None, Some(2 * n - 1), step),
+        };
+        let kept = turn.apply(OpRef::Static(&rules::Mul), &[h, last]);
+        [turn.apply(OpRef::Static(&rules::Add), &[gate, kept])]
+    })
 }
 
 #[test]

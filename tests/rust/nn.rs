@@ -181,7 +181,7 @@ fn layers_without_a_state() {
     linear.bias.set_value(vec![1.0_f32, -1.0]).unwrap();
     let x = wyrmling::graph::ops::reshape(&constant(&vector(0.3)), &[1, 3]).unwrap();
     let expected = product(&values(&x), &values(&linear.weights), 2);
-    let found = linear.of(x);
+    let found = linear.apply(x);
     assert_close(&values(&found), &[expected[0] + 1.0, expected[1] - 1.0]);
     assert_gradient(&[&linear.weights, &linear.bias], &found);
     let embedding = Embedding::new(5, 3, rng).unwrap();

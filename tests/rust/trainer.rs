@@ -5,12 +5,14 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use wyrmling::array::{Dense, Slice, SliceMut, View, ViewMut};
+use wyrmling::array::{Slice, SliceMut, View, ViewMut};
 use wyrmling::graph::{Hook, Independent, IntoDyn, ops};
 use wyrmling::optim::{L2Per, Optimizer, Penalized, Rule, Settings};
 use wyrmling::rules::{Ex, OpRef, Operator};
 use wyrmling::train::{self, Fit, Flow, History, Trainer};
-use wyrmling::{Array, Error, Gradient, Input, Parameter, Result, Table, Type, Variable};
+use wyrmling::{Array, DType, Error, Gradient, Input, Parameter, Result, Table, Type, Variable};
+
+use crate::common::numbers;
 
 /// Every rule, plain and with a penalty and a bound.
 fn optimizers() -> impl Iterator<Item = Optimizer> {
@@ -47,21 +49,17 @@ struct Model<N: ?Sized> {
     loss: Variable<N>,
 }
 
-fn matrix(rows: usize, columns: usize, phase: f64) -> Array {
-    let numbers = (0..rows * columns).map(|k| (k as f64 + phase).sin());
-    Dense::new(&[rows, columns], numbers.collect())
-        .expect("what fits")
-        .into()
-}
-
 fn model() -> Model<impl IntoDyn> {
     let parameters = [
-        Parameter::new(matrix(7, 3, 0.1)),
-        Parameter::new(matrix(3, 2, 0.2)),
+        Parameter::new(numbers(DType::F64, &[7, 3], 1)),
+        Parameter::new(numbers(DType::F64, &[3, 2], 2)),
         Parameter::new(0.5),
     ];
     let [table, weights, offset] = parameters.clone();
-    let (rows, x) = (Input::indices(vec![0]), Input::new(matrix(1, 2, 0.3)));
+    let (rows, x) = (
+        Input::indices(vec![0]),
+        Input::new(numbers(DType::F64, &[1, 2], 3)),
+    );
     let scores = table.gather(rows.clone()).matmul(weights) * x.clone() + offset;
     Model {
         parameters,
@@ -80,7 +78,7 @@ impl<N: ?Sized + IntoDyn> Model<N> {
             .collect();
         self.rows.set_slice(&rows).expect("what fits");
         self.x
-            .set_value(matrix(count, 2, step as f64))
+            .set_value(numbers(DType::F64, &[count, 2], step as u32))
             .expect("what fits");
     }
 
@@ -161,22 +159,19 @@ fn a_step_that_is_refused_changes_nothing() {
     model.rows.set_slice(&[7_u32]).unwrap();
     assert!(matches!(refused(&mut trainer, "7"), Error::Index(_)));
     model.rows.set_slice(&[1_u32, 2]).unwrap();
-    model.x.set_value(matrix(3, 2, 0.0)).unwrap();
+    model.x.set_value(numbers(DType::F64, &[3, 2], 0)).unwrap();
     assert!(matches!(refused(&mut trainer, "shape"), Error::Shape(_)));
     for number in [f64::NAN, f64::INFINITY, 1e200] {
         model
             .x
-            .set_value(Array::full(
-                &Type::new(wyrmling::DType::F64, &[2, 2]),
-                number,
-            ))
+            .set_value(Array::full(&Type::new(DType::F64, &[2, 2]), number))
             .unwrap();
         assert!(matches!(
             refused(&mut trainer, "the loss is"),
             Error::NotFinite(_)
         ));
     }
-    model.x.set_value(matrix(2, 2, 0.0)).unwrap();
+    model.x.set_value(numbers(DType::F64, &[2, 2], 0)).unwrap();
     trainer.step().unwrap();
     assert_ne!(model.values(), before);
 }

@@ -1,14 +1,9 @@
 //! Inputs that are set in place, and what typed variables have beside operators.
 
-use wyrmling::array::Dense;
 use wyrmling::graph::ops;
-use wyrmling::{Array, Error, Input, Parameter, Variable};
+use wyrmling::{DType, Error, Input, Parameter, Variable};
 
-fn matrix(rows: usize, columns: usize, phase: f64) -> Array {
-    let numbers = (0..rows * columns).map(|k| (k as f64 + phase).sin());
-    let array = Dense::new(&[rows, columns], numbers.collect());
-    array.expect("as many numbers").into()
-}
+use crate::common::numbers;
 
 #[test]
 fn inputs_are_set_in_place() {
@@ -24,7 +19,7 @@ fn inputs_are_set_in_place() {
     assert_eq!(x.value().unwrap().shape(), [0]);
     assert!(matches!(x.set_slice(&[1.0_f32]), Err(Error::Type(_))));
     assert!(matches!(x.set_slice(&[1_u32]), Err(Error::Type(_))));
-    let x = Input::new(matrix(2, 3, 0.0));
+    let x = Input::new(numbers(DType::F64, &[2, 3], 0));
     x.set_slice(&[1.0; 6]).unwrap();
     assert!(matches!(x.set_slice(&[1.0; 3]), Err(Error::Shape(_))));
     assert_eq!(
@@ -40,8 +35,8 @@ fn inputs_are_set_in_place() {
 #[test]
 fn typed_methods_are_those_of_boxed_variables() {
     let (x, y) = (
-        Parameter::new(matrix(3, 4, 0.5)),
-        Parameter::new(matrix(3, 4, 2.0)),
+        Parameter::new(numbers(DType::F64, &[3, 4], 5)),
+        Parameter::new(numbers(DType::F64, &[3, 4], 20)),
     );
     let [a, b] = [&x, &y].map(|p| p.clone().boxed());
     let same = |found: Variable, expected: Variable| {

@@ -2,18 +2,17 @@
 //! random for each interaction, and a batch is a step of SGD.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use rand::{Rng, SeedableRng, XorShiftRng};
 use wyrm::optim::Optimizer as _;
 use wyrm::{DataInput, IndexInputNode, ParameterNode};
 use wyrmling::optim::Optimizer;
 use wyrmling::train::sampling::Sampler;
-use wyrmling::train::{self, Fit, Flow, History, Source, Trainer};
+use wyrmling::train::{Source, Trainer};
 use wyrmling::{Input, Parameter};
 
 use crate::clock::{Line, Sides, Work, line};
-use crate::work::{parameter, theirs};
+use crate::work::{fit, parameter, theirs};
 
 const USERS: usize = 943;
 const ITEMS: usize = 1682;
@@ -112,26 +111,13 @@ fn epoch(factors: usize, batch: usize) -> Sides {
     let frozen: Work = Box::new(move |epochs| {
         let [users, items, _] = columns();
         let sampler = Arc::new(Sampler::uniform(ITEMS).expect("items"));
-        let fit = Fit {
-            sources: vec![
-                (ids[0], Source::Column(users.into())),
-                (ids[1], Source::Column(items.into())),
-                (
-                    ids[2],
-                    Source::Sampled {
-                        sampler,
-                        given: None,
-                    },
-                ),
-            ],
-            epochs: 0..epochs,
-            batch_size: batch,
-            threads: 1,
-            seed: 1,
-            deterministic: false,
+        let negatives = Source::Sampled {
+            sampler,
+            given: None,
         };
-        let go_on = &mut |_: usize, _: &History| Flow::Continue;
-        train::fit(&program, &fit, &sgd, &AtomicBool::new(false), go_on).expect("a fit");
+        let columns = [users, items].map(|column| Source::Column(column.into()));
+        let sources = ids.into_iter().zip(columns.into_iter().chain([negatives]));
+        fit(&program, sources.collect(), epochs, batch, &sgd);
     });
     Sides {
         wyrm,

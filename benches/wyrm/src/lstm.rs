@@ -1,8 +1,5 @@
 //! LSTM layers over a few steps of one sequence, and what they predict: wyrm's own benchmark.
 
-use std::hint::black_box;
-use std::sync::atomic::AtomicBool;
-
 use rand::{SeedableRng, XorShiftRng};
 use wyrm::nn::losses::sparse_categorical_crossentropy;
 use wyrm::optim::Optimizer as _;
@@ -10,11 +7,11 @@ use wyrm::{DataInput, IndexInputNode, ParameterNode};
 use wyrmling::exec::Leaf;
 use wyrmling::graph::ops;
 use wyrmling::optim::Optimizer;
-use wyrmling::train::{self, Fit, Flow, History, Source, Trainer};
+use wyrmling::train::{Source, Trainer};
 use wyrmling::{Array, DType, Input, Parameter, Type, Variable};
 
 use crate::clock::{Line, Sides, Work, line};
-use crate::work::{numbers, parameter, theirs};
+use crate::work::{fit, numbers, parameter, theirs};
 
 const DIGITS: usize = 10;
 const RATE: f32 = 0.05;
@@ -185,18 +182,7 @@ fn training(length: usize, inputs: usize, units: usize) -> Sides {
                 sources.push((*id, Source::Column(zeros)));
             }
         }
-        let fit = Fit {
-            sources,
-            epochs: 0..count,
-            batch_size: 1,
-            threads: 1,
-            seed: 1,
-            deterministic: false,
-        };
-        let go_on = &mut |_: usize, _: &History| Flow::Continue;
-        let _ = black_box(
-            train::fit(&program, &fit, &sgd, &AtomicBool::new(false), go_on).expect("a fit"),
-        );
+        fit(&program, sources, count, 1, &sgd);
     });
     Sides {
         wyrm,

@@ -3,6 +3,8 @@
 use std::hint::black_box;
 
 use wyrm::ParameterNode;
+use wyrmling::graph::IntoDyn;
+use wyrmling::{Parameter, Variable};
 
 use crate::clock::{Line, Sides, Work, line};
 use crate::work::{parameter, theirs};
@@ -19,43 +21,15 @@ pub fn lines() -> Vec<Line> {
     ]
 }
 
-/// A product and its gradients. The value of a parameter is set anew, lest ours be taken from before.
+/// A product and its gradients.
 fn product([rows, inner, columns]: [usize; 3]) -> Sides {
     let (x, y) = (
         ParameterNode::new(theirs(rows, inner)),
         ParameterNode::new(theirs(inner, columns)),
     );
-    let mut z = x.dot(&y);
-    let wyrm: Work = Box::new(move |count| {
-        for _ in 0..count {
-            z.forward();
-            z.backward(1.0);
-            z.zero_gradient();
-        }
-    });
+    let z = x.dot(&y);
     let (x, y) = (parameter(rows, inner), parameter(inner, columns));
-    let z = x.clone().matmul(y.clone());
-    let program = z.freeze().expect("the graph has been evaluated");
-    let value = y.value().expect("a value");
-    let typed: Work = Box::new(move |count| {
-        for _ in 0..count {
-            y.set_value(value.clone()).expect("the same shape");
-            z.backward();
-            x.zero_grad();
-            y.zero_grad();
-        }
-    });
-    let frozen: Work = Box::new(move |count| {
-        for _ in 0..count {
-            let _ = black_box(program.value_and_grad(&[]));
-        }
-    });
-    Sides {
-        wyrm,
-        typed,
-        trainer: None,
-        frozen,
-    }
+    sides(z, x.clone().matmul(y.clone()), [x, y])
 }
 
 /// wyrm's own benchmark `node_reuse`: a product that is added four times.
@@ -65,25 +39,39 @@ fn reused() -> Sides {
         ParameterNode::new(theirs(128, 10)),
     );
     let v = x.dot(&y);
-    let mut z = v.clone() + v.clone() + v.clone() + v;
-    let wyrm: Work = Box::new(move |count| {
-        for _ in 0..count {
-            z.forward();
-            z.backward(1.0);
-            z.zero_gradient();
-        }
-    });
+    let z = v.clone() + v.clone() + v.clone() + v;
     let (x, y) = (parameter(1, 128), parameter(128, 10));
     let v = x.clone().matmul(y.clone());
-    let z = v.clone() + v.clone() + v.clone() + v;
-    let program = z.freeze().expect("the graph has been evaluated");
-    let value = x.value().expect("a value");
+    sides(z, v.clone() + v.clone() + v.clone() + v, [x, y])
+}
+
+/// The value and the gradients of wyrm's `theirs` and of `ours`, which is of two parameters. One of these is
+/// set anew each time, lest our value be that of before.
+fn sides<T, N>(
+    mut theirs: wyrm::Variable<T>,
+    ours: Variable<N>,
+    parameters: [Parameter; 2],
+) -> Sides
+where
+    T: wyrm::Node<Value = wyrm::Arr, InputGradient = wyrm::Arr>,
+    N: IntoDyn,
+{
+    let wyrm: Work = Box::new(move |count| {
+        for _ in 0..count {
+            theirs.forward();
+            theirs.backward(1.0);
+            theirs.zero_gradient();
+        }
+    });
+    let program = ours.freeze().expect("the graph has been evaluated");
+    let value = parameters[1].value().expect("a value");
     let typed: Work = Box::new(move |count| {
         for _ in 0..count {
-            x.set_value(value.clone()).expect("the same shape");
-            z.backward();
-            x.zero_grad();
-            y.zero_grad();
+            parameters[1]
+                .set_value(value.clone())
+                .expect("the same shape");
+            ours.backward();
+            parameters.iter().for_each(Parameter::zero_grad);
         }
     });
     let frozen: Work = Box::new(move |count| {

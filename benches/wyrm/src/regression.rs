@@ -1,27 +1,27 @@
 //! The regression of wyrm's documentation: a slope and an intercept, which are numbers.
 
 use std::hint::black_box;
-use std::sync::atomic::AtomicBool;
 
 use wyrm::optim::Optimizer as _;
 use wyrm::{DataInput, InputNode, ParameterNode};
 use wyrmling::optim::Optimizer;
-use wyrmling::train::{self, Fit, Flow, History, Source, Trainer};
+use wyrmling::train::{Source, Trainer};
 use wyrmling::{Array, Input, Parameter};
 
 use crate::clock::{Line, Sides, Work, line};
-use crate::work::{numbers, theirs};
+use crate::work::{fit, numbers, theirs};
 
 const RATE: f32 = 0.01;
+const STEPS: usize = 1000;
 
 pub fn lines() -> Vec<Line> {
     vec![
-        line("regression: set, backward, step", step),
-        line("regression: build, backward", built),
+        line("1,000 regression steps", step),
+        line("regression, built anew", built),
     ]
 }
 
-/// Sets the inputs, computes the gradients and changes the parameters, on one graph.
+/// Sets the inputs, computes the gradients and changes the parameters, so many times on one graph.
 fn step() -> Sides {
     let (slope, intercept) = (
         ParameterNode::new(theirs(1, 1)),
@@ -30,9 +30,9 @@ fn step() -> Sides {
     let (x, y) = (InputNode::new(theirs(1, 1)), InputNode::new(theirs(1, 1)));
     let mut loss = (y.clone() - (slope * x.clone() + intercept)).square();
     let sgd = wyrm::optim::SGD::new().learning_rate(RATE);
-    let data = numbers(1024);
+    let data = numbers(STEPS);
     let wyrm: Work = Box::new(move |count| {
-        for &number in data.iter().cycle().take(count) {
+        for &number in (0..count).flat_map(|_| &data) {
             x.set_value(number);
             y.set_value(3.0 * number + 5.0);
             loss.forward();
@@ -58,10 +58,10 @@ fn step() -> Sides {
         leaves[0].1.set_value(number).expect("a number");
         leaves[1].1.set_value(3.0 * number + 5.0).expect("a number");
     };
-    let (ours, data, by) = (leaves().collect::<Vec<_>>(), numbers(1024), sgd());
+    let (ours, data, by) = (leaves().collect::<Vec<_>>(), numbers(STEPS), sgd());
     let loss = loss_of(&ours);
     let typed: Work = Box::new(move |count| {
-        for &number in data.iter().cycle().take(count) {
+        for &number in (0..count).flat_map(|_| &data) {
             set(&ours, number);
             loss.zero_grad();
             loss.backward();
@@ -69,11 +69,11 @@ fn step() -> Sides {
                 .expect("finite numbers");
         }
     });
-    let (ours, data) = (leaves().collect::<Vec<_>>(), numbers(1024));
+    let (ours, data) = (leaves().collect::<Vec<_>>(), numbers(STEPS));
     let by: &'static Optimizer = Box::leak(Box::new(sgd()));
     let mut trainer = Trainer::new(&loss_of(&ours), by).expect("parameters");
     let trained: Work = Box::new(move |count| {
-        for &number in data.iter().cycle().take(count) {
+        for &number in (0..count).flat_map(|_| &data) {
             set(&ours, number);
             trainer.step().expect("finite numbers");
         }
@@ -86,21 +86,12 @@ fn step() -> Sides {
     let program = (y - (slope * x + intercept)).square().sum().freeze();
     let program = program.expect("the graph has been evaluated");
     let by = sgd();
-    let data = numbers(1024);
+    let data = numbers(STEPS);
     let frozen: Work = Box::new(move |count| {
         let ys = data.iter().map(|x| 3.0 * x + 5.0).collect();
         let columns = [data.clone(), ys].map(|column: Vec<f32>| Source::Column(column.into()));
         let columns = ids.into_iter().zip(columns);
-        let fit = Fit {
-            sources: columns.collect(),
-            epochs: 0..count.div_ceil(1024),
-            batch_size: 1,
-            threads: 1,
-            seed: 1,
-            deterministic: false,
-        };
-        let go_on = &mut |_: usize, _: &History| Flow::Continue;
-        train::fit(&program, &fit, &by, &AtomicBool::new(false), go_on).expect("a fit");
+        fit(&program, columns.collect(), count, 1, &by);
     });
     Sides {
         wyrm,

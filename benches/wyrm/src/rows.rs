@@ -1,14 +1,12 @@
 //! One row of a table of 100,000 rows of 32: its gradient and a step, for many rows one after the other.
 
-use std::sync::atomic::AtomicBool;
-
 use wyrm::{DataInput, IndexInputNode, ParameterNode};
 use wyrmling::Input;
 use wyrmling::optim::{Optimizer, Rule, Settings};
-use wyrmling::train::{self, Fit, Flow, History, Source, Trainer};
+use wyrmling::train::{Source, Trainer};
 
 use crate::clock::{Line, Sides, Work, line};
-use crate::work::{parameter, theirs};
+use crate::work::{fit, parameter, theirs};
 
 const ROWS: usize = 100_000;
 const WIDTH: usize = 32;
@@ -76,16 +74,9 @@ fn single_rows(theirs_by: impl wyrm::optim::Optimizer + 'static, rule: Rule) -> 
     });
     let ours_by = optimizer();
     let frozen: Work = Box::new(move |count| {
-        let fit = Fit {
-            sources: vec![(id, Source::Column(chosen().collect::<Vec<_>>().into()))],
-            epochs: 0..count,
-            batch_size: 1,
-            threads: 1,
-            seed: 1,
-            deterministic: false,
-        };
-        let go_on = &mut |_: usize, _: &History| Flow::Continue;
-        train::fit(&program, &fit, &ours_by, &AtomicBool::new(false), go_on).expect("a fit");
+        let rows: Vec<u32> = chosen().collect();
+        let sources = vec![(id, Source::Column(rows.into()))];
+        fit(&program, sources, count, 1, &ours_by);
     });
     Sides {
         wyrm,

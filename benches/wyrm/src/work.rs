@@ -1,8 +1,12 @@
-//! Random numbers for both sides.
+//! What several lines share: random numbers for both sides, and epochs of a frozen graph.
+
+use std::sync::atomic::AtomicBool;
 
 use rand::{Rng, SeedableRng, XorShiftRng};
 use wyrmling::array::Dense;
-use wyrmling::{Array, Parameter};
+use wyrmling::optim::Optimizer;
+use wyrmling::train::{self, Fit, Flow, History, Source};
+use wyrmling::{Array, Parameter, Program};
 
 /// As many numbers between -1/2 and 1/2, the same each time.
 pub fn numbers(count: usize) -> Vec<f32> {
@@ -24,4 +28,24 @@ pub fn ours(rows: usize, columns: usize) -> Array {
 /// A parameter of ours.
 pub fn parameter(rows: usize, columns: usize) -> Parameter {
     Parameter::new(ours(rows, columns))
+}
+
+/// Trains a program for so many epochs, on one thread.
+pub fn fit(
+    program: &Program,
+    sources: Vec<(u64, Source)>,
+    epochs: usize,
+    batch_size: usize,
+    optimizer: &Optimizer,
+) {
+    let fit = Fit {
+        sources,
+        epochs: 0..epochs,
+        batch_size,
+        threads: 1,
+        seed: 1,
+        deterministic: false,
+    };
+    let go_on = &mut |_: usize, _: &History| Flow::Continue;
+    train::fit(program, &fit, optimizer, &AtomicBool::new(false), go_on).expect("a fit");
 }

@@ -132,7 +132,7 @@ class _Lists:
             if metric.kind == "auc":
                 found["auc"] = lists["auc"]
             elif metric.k is None:
-                found["mrr"] = 1.0 / np.maximum(lists["first"], 1)
+                found["mrr"] = 1.0 / np.maximum(lists["best_rank"], 1)
             elif metric.kind not in LISTED:
                 found[metric.name] = ranked.at(metric.kind, metric.k)
             else:

@@ -34,13 +34,21 @@ def ewma_states(vectors: Any, decay: Any) -> Any:
            [0.25, 2.5 ]])
     """
     steps = _swapped(vectors)
-    return _swapped(ewma_of(steps[:1], steps[1:], decay))
+    return _swapped(ewma_of_parts(steps[:1], steps[1:], decay))
 
 
-def ewma_of(first: Any, rest: Any, decay: Any) -> Any:
-    """:func:`ewma_states` of vectors in two parts, (1, d) and (t - 1, d).
+def ewma_of_parts(first: Any, rest: Any, decay: Any) -> Any:
+    """:func:`ewma_states` of the first vector and the others, with the step as the first axis.
 
-    Vectors that are looked up are looked up in parts, not as one array that is then cut.
+    Vectors that are looked up are looked up in two parts, not as one array that is then cut.
+
+    Args:
+        first: shape (1, d) or (1, n, d).
+        rest: shape (t - 1, d) or (t - 1, n, d).
+        decay: shape (d,).
+
+    Returns:
+        Shape (t, d) or (t, n, d).
     """
     kept = wy.sigmoid(decay)
     return wy.linear_recurrence(np.concatenate([first, (1.0 - kept) * rest]), kept)

@@ -46,7 +46,7 @@ pub(super) struct FixedLayout {
     /// in the frame.
     places: Vec<Option<(DType, usize)>>,
     /// Of which values the lengths follow from those of the arguments.
-    followed: Vec<bool>,
+    inferred: Vec<bool>,
     /// Memory that waits for the next run.
     waiting: Mutex<Vec<FixedMemory>>,
 }
@@ -100,7 +100,7 @@ impl FixedLayout {
         }
         FixedLayout {
             places: found,
-            followed: lengths
+            inferred: lengths
                 .iter()
                 .map(|&known| known != KnownLengths::Never)
                 .collect(),
@@ -114,10 +114,8 @@ impl FixedLayout {
     }
 
     /// Whether the lengths of a value follow from those of the arguments, if anything is known of lengths.
-    pub(super) fn follows(&self, id: ValueId) -> bool {
-        self.followed
-            .get(id as usize)
-            .is_some_and(|&followed| followed)
+    pub(super) fn is_inferred(&self, id: ValueId) -> bool {
+        self.inferred.get(id as usize).is_some_and(|&known| known)
     }
 
     /// Whether any has.

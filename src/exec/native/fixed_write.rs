@@ -309,10 +309,10 @@ impl Translator<'_> {
             return Ok(false);
         };
         let apart = |&id: &ValueId| self.place(id) != Some(from) || !self.is_framed(id);
-        let follows = |&id: &ValueId| self.interface.fixed.follows(id);
+        let is_inferred = |&id: &ValueId| self.interface.fixed.is_inferred(id);
         if !(is_one_of!(op: ReplaceRow) || sums())
             || !others.iter().all(apart)
-            || !args.iter().chain([&result]).all(follows)
+            || !args.iter().chain([&result]).all(is_inferred)
         {
             return Ok(false);
         }

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::followed::{Followed, follow_lengths};
+use super::inferred_lengths::{InferredLengths, infer_lengths};
 use super::lengths::{Lengths, are_exact_but};
 use super::simplified;
 use crate::array::{Array, Shape, Type};
@@ -72,7 +72,7 @@ pub(crate) enum KnownLengths {
 /// A function for arguments of several lengths, and which of its values have the same lengths for all of
 /// them.
 #[derive(Debug)]
-pub(crate) struct FollowedFunction {
+pub(crate) struct LengthInvariant {
     pub(crate) function: Arc<Function>,
     pub(crate) known: Vec<KnownLengths>,
     /// What was assumed of the function that this one was made of: arrays that were read for their lengths
@@ -85,16 +85,16 @@ pub(crate) struct FollowedFunction {
 /// # Errors
 /// [`Error::Interrupted`](crate::Error::Interrupted).
 fn holds(function: &Function, known: &[KnownLengths], args: &[Datum]) -> Result<bool> {
-    let found = follow_lengths(function, args)?;
+    let found = infer_lengths(function, args)?;
     let mut values = known.iter().zip(&found).zip(&function.kinds);
     Ok(values.all(|((known, found), kind)| match (known, found) {
-        (KnownLengths::Never, _) | (_, Followed::Nothing) => true,
-        (KnownLengths::EachRun, found) => *found != Followed::Several,
+        (KnownLengths::Never, _) | (_, InferredLengths::Unreached) => true,
+        (KnownLengths::EachRun, found) => *found != InferredLengths::Varying,
         (KnownLengths::Always, found) => kind.array().is_some_and(|ty| found.is(ty)),
     }))
 }
 
-impl FollowedFunction {
+impl LengthInvariant {
     /// That of a function, by arguments that have other lengths than those in the kinds of its parameters;
     /// `None` if all arrays are of other lengths then.
     ///
@@ -106,7 +106,7 @@ impl FollowedFunction {
         if function.blocks.len() == 1 || function.operators().any(|op| op.stays_in_thread()) {
             return Ok(None);
         }
-        let before = known(function, &follow_lengths(function, args)?);
+        let before = known(function, &infer_lengths(function, args)?);
         reserve::ahead(2 * function.kinds.len(), reserve::bytes::OPTIMIZED)?;
         let original = function;
         let mut function = original.clone();
@@ -115,7 +115,7 @@ impl FollowedFunction {
         });
         let function = simplified(function, Lengths::Seen)?;
         function.check()?;
-        let known = known(&function, &follow_lengths(&function, args)?);
+        let known = known(&function, &infer_lengths(&function, args)?);
         let mut instructions = function.blocks.iter().flat_map(|b| &b.instructions);
         let some = instructions.any(|i| {
             let axes = |&id: &ValueId| function.kind(id).array().is_some_and(|ty| ty.ndim() > 0);
@@ -123,7 +123,7 @@ impl FollowedFunction {
             let always = |&id: &ValueId| known[id as usize] == KnownLengths::Always;
             applied && i.results.iter().any(|id| axes(id) && always(id))
         });
-        Ok(some.then(|| FollowedFunction {
+        Ok(some.then(|| LengthInvariant {
             function: Arc::new(function),
             known,
             assumed: (original.clone(), before),
@@ -141,11 +141,11 @@ impl FollowedFunction {
 }
 
 /// What is known of each value of a function, by what is found of its lengths in a run.
-fn known(function: &Function, found: &[Followed]) -> Vec<KnownLengths> {
+fn known(function: &Function, found: &[InferredLengths]) -> Vec<KnownLengths> {
     let values = found.iter().zip(&function.kinds);
     let known = values.map(|(found, kind)| match (found, kind.array()) {
-        (Followed::Lengths(found), Some(ty)) if found == ty => KnownLengths::Always,
-        (Followed::Lengths(_), _) => KnownLengths::EachRun,
+        (InferredLengths::Known(found), Some(ty)) if found == ty => KnownLengths::Always,
+        (InferredLengths::Known(_), _) => KnownLengths::EachRun,
         _ => KnownLengths::Never,
     });
     known.collect()

@@ -15,7 +15,7 @@
 mod copies;
 mod dead;
 mod fixed;
-mod followed;
+mod inferred_lengths;
 mod invariant;
 mod jumps;
 mod kept;
@@ -26,7 +26,7 @@ mod scalars;
 mod values;
 
 pub(crate) use dead::drop_dead;
-pub(crate) use fixed::{ArgumentLengths, FollowedFunction, KnownLengths, for_lengths_seen};
+pub(crate) use fixed::{ArgumentLengths, KnownLengths, LengthInvariant, for_lengths_seen};
 #[cfg(feature = "python")]
 pub(crate) use jumps::drop_unreachable;
 pub use lengths::{Lengths, are_exact};

@@ -6,6 +6,7 @@ pub mod derivatives;
 pub mod draft;
 pub mod fit;
 pub mod functions;
+pub mod loops;
 pub mod operators;
 pub mod outcomes;
 pub mod unrolled;

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ... import nn
-from ...nn.sequences import ewma_of
+from ...nn.sequences import ewma_of_parts
 from ..factors import Loss
 from ..fitted import ArrayType, NewUser, Reasons
 from ..hyperparameters import Bounds
@@ -31,7 +31,7 @@ def loss(
     dropout: Any = None,
 ) -> Any:
     """The loss of a user's history."""
-    states = ewma_of(items[history[:1]], items[history[1:-1]], decay)
+    states = ewma_of_parts(items[history[:1]], items[history[1:-1]], decay)
     states = dropped(states, draws, dropout)
     return next_items(states, items, item_bias, history, negatives, ranking)
 

@@ -20,23 +20,23 @@ const INSTRUCTION: usize = 50;
 
 /// What is known of the lengths of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Followed {
-    /// Nothing that was followed computes it, or it is no array.
-    Nothing,
+pub(crate) enum InferredLengths {
+    /// No instruction that was reached computes it, or it is no array.
+    Unreached,
     /// They are these wherever it is computed.
-    Lengths(Type),
-    /// They differ, or an operator refuses them.
-    Several,
+    Known(Type),
+    /// They differ from one instruction that computes it to another, or an operator refuses them.
+    Varying,
 }
 
-impl Followed {
+impl InferredLengths {
     /// Takes note of lengths that a value may have too; whether that says more.
-    fn meet(&mut self, other: Followed) -> bool {
+    fn meet(&mut self, other: InferredLengths) -> bool {
         let new = match (&*self, other) {
-            (_, Followed::Nothing) | (Followed::Several, _) => return false,
-            (Followed::Nothing, other) => other,
+            (_, InferredLengths::Unreached) | (InferredLengths::Varying, _) => return false,
+            (InferredLengths::Unreached, other) => other,
             (known, other) if *known == other => return false,
-            _ => Followed::Several,
+            _ => InferredLengths::Varying,
         };
         *self = new;
         true
@@ -44,44 +44,44 @@ impl Followed {
 
     /// Whether it is an array that always has the lengths of a type, as far as is known.
     pub(crate) fn is(&self, ty: &Type) -> bool {
-        matches!(self, Followed::Lengths(found) if found == ty)
+        matches!(self, InferredLengths::Known(found) if found == ty)
     }
 }
 
 /// The lengths of the result of an operator.
-fn result(op: &OpRef, args: &[ValueId], found: &[Followed]) -> Followed {
+fn result(op: &OpRef, args: &[ValueId], found: &[InferredLengths]) -> InferredLengths {
     let mut types: SmallVec<[&Type; 4]> = SmallVec::new();
     for &id in args {
         match &found[id as usize] {
-            Followed::Lengths(ty) => types.push(ty),
+            InferredLengths::Known(ty) => types.push(ty),
             other => return other.clone(),
         }
     }
     op.infer(&types)
-        .map_or(Followed::Several, Followed::Lengths)
+        .map_or(InferredLengths::Varying, InferredLengths::Known)
 }
 
 /// What is known of the lengths of each value in a run on these arguments, which are of the right kinds.
 ///
 /// # Errors
 /// [`Error::Interrupted`](crate::Error::Interrupted).
-pub(crate) fn follow_lengths(function: &Function, args: &[Datum]) -> Result<Vec<Followed>> {
+pub(crate) fn infer_lengths(function: &Function, args: &[Datum]) -> Result<Vec<InferredLengths>> {
     let of = |id: ValueId| match function.kind(id).array() {
-        None => Followed::Nothing,
-        Some(ty) if ty.ndim() == 0 => Followed::Lengths(ty.clone()),
-        Some(_) => Followed::Several,
+        None => InferredLengths::Unreached,
+        Some(ty) if ty.ndim() == 0 => InferredLengths::Known(ty.clone()),
+        Some(_) => InferredLengths::Varying,
     };
-    let mut found = vec![Followed::Nothing; function.kinds.len()];
+    let mut found = vec![InferredLengths::Unreached; function.kinds.len()];
     for (&id, arg) in function.parameters().iter().zip(args) {
         if let Datum::Array(array) = arg {
-            found[id as usize] = Followed::Lengths(array.ty());
+            found[id as usize] = InferredLengths::Known(array.ty());
         }
     }
     let records = function
         .tapes
         .iter()
-        .map(|kinds| vec![Followed::Nothing; kinds.len()]);
-    let mut tapes: Vec<Vec<Followed>> = records.collect();
+        .map(|kinds| vec![InferredLengths::Unreached; kinds.len()]);
+    let mut tapes: Vec<Vec<InferredLengths>> = records.collect();
     let mut poller = Poller::default();
     let mut changed = true;
     while std::mem::take(&mut changed) {
@@ -104,7 +104,7 @@ pub(crate) fn follow_lengths(function: &Function, args: &[Datum]) -> Result<Vec<
                         changed |= found[i.results[0] as usize].meet(new);
                     }
                     Expression::Constant(Datum::Array(array)) => {
-                        let new = Followed::Lengths(array.ty());
+                        let new = InferredLengths::Known(array.ty());
                         changed |= found[i.results[0] as usize].meet(new);
                     }
                     Expression::Constant(_) | Expression::Compute(..) | Expression::Guard(..) => {

@@ -5,12 +5,11 @@
 use smallvec::smallvec;
 use wyrmling::array::Dense;
 use wyrmling::exec::Compiled;
-use wyrmling::ir::{
-    Builder, Comparison, Datum, Function, ScalarOperator as S, Target, Terminator, ValueKind, vjp,
-};
+use wyrmling::ir::{Builder, Datum, Function, ValueKind, vjp};
 use wyrmling::rules::{self, OpRef};
 use wyrmling::{Array, Type};
 
+use crate::common::loops::counted;
 use crate::native_arrays::{agrees, native};
 
 /// Steps, the length of a row, and that of a state.
@@ -31,50 +30,22 @@ fn states([steps, k, n]: Sizes) -> Function {
     let x = b.parameter(real(&[steps, k]));
     let empty = b.parameter(real(&[steps, n]));
     let count = b.parameter(ValueKind::Int);
-    let (zero, one) = (b.literal(Datum::Int(0)), b.literal(Datum::Int(1)));
-    let start = b.literal(Array::F64(Dense::new(&[1, n], vec![0.0; n]).expect("one row")).into());
-    let exit = b.exit("too many", 0);
-    let to = |block, args: &[_]| Target {
-        block,
-        args: args.to_vec(),
-    };
-    let apply = |op: OpRef, args: &[_]| b.try_apply(op, args).expect("fitting types");
-    let header = b.block();
-    let h = b.parameter(real(&[1, n]));
-    let kept = b.parameter(real(&[steps, n]));
-    let t = b.parameter(ValueKind::Int);
-    let less = S::CompareInt(Comparison::Less);
-    let condition = b.compute(less, &[t, count], None).expect("integers");
-    let body = b.block();
-    let at = b
-        .compute(S::IntToIndex, &[t], Some(exit))
-        .expect("an index");
-    let row = apply(OpRef::Static(&rules::Gather), &[x, at]);
-    let row = apply(OpRef::new(rules::ExpandDims { axes: smallvec![0] }), &[row]);
-    let multiply = rules::MatMul {
-        transpose_a: false,
-        transpose_b: false,
-    };
-    let product = apply(OpRef::new(multiply), &[row, w]);
-    let sum = apply(OpRef::Static(&rules::Add), &[product, h]);
-    let tanh = apply(OpRef::Static(&rules::Tanh), &[sum]);
-    let flat = apply(OpRef::new(rules::Squeeze { axes: smallvec![0] }), &[tanh]);
-    let written = apply(OpRef::Static(&rules::ReplaceRow), &[kept, flat, at]);
-    let next = b
-        .compute(S::IntAdd, &[t, one], Some(exit))
-        .expect("integers");
-    b.terminate(Terminator::Jump(to(header, &[tanh, written, next])));
-    let after = b.block();
-    b.terminate(Terminator::Return(vec![kept]));
-    b.switch_to(header).expect("it is there");
-    b.terminate(Terminator::Branch {
-        condition,
-        then: to(body, &[]),
-        otherwise: to(after, &[]),
-    });
-    b.switch_to(0).expect("it is there");
-    b.terminate(Terminator::Jump(to(header, &[start, empty, zero])));
-    b.finish("states").expect("fitting kinds")
+    let start = b.literal(Array::full(&real(&[1, n]), 0.0).into());
+    counted("states", b, count, [start, empty], 1, |turn, [h, kept]| {
+        let at = turn.index();
+        let row = turn.apply(OpRef::Static(&rules::Gather), &[x, at]);
+        let row = turn.apply(OpRef::new(rules::ExpandDims { axes: smallvec![0] }), &[row]);
+        let multiply = rules::MatMul {
+            transpose_a: false,
+            transpose_b: false,
+        };
+        let product = turn.apply(OpRef::new(multiply), &[row, w]);
+        let sum = turn.apply(OpRef::Static(&rules::Add), &[product, h]);
+        let tanh = turn.apply(OpRef::Static(&rules::Tanh), &[sum]);
+        let flat = turn.apply(OpRef::new(rules::Squeeze { axes: smallvec![0] }), &[tanh]);
+        let written = turn.apply(OpRef::Static(&rules::ReplaceRow), &[kept, flat, at]);
+        [tanh, written]
+    })
 }
 
 /// The function and the gradients of its result by `w`, `x` and what `states` were.

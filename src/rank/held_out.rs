@@ -1,8 +1,10 @@
-//! Where the held-out items of a user stand among all that compete.
+//! The rank of a user's best held-out item among all items that compete, and the area under the curve.
 //!
-//! The area under the curve asks, of each score, how many held-out ones are below it and how many are
-//! not above. A few are compared with every score; where they are more, and the CPU has the instructions,
-//! each score is searched for among them, by so many at a time.
+//! Both are counted while scores are searched for the best items. The area under the curve asks, of each
+//! score, how many held-out ones are below it and how many are not above. A few are compared with every
+//! score; where they are more, each score is searched for among them ([`Tree`]).
+//!
+//! Limit: without AVX-512 each held-out score is compared with every score.
 
 use super::csr::room;
 use crate::error::Result;
@@ -11,28 +13,28 @@ use crate::simd::search::{MOST, Tree};
 
 /// The held-out items of a user.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Standing {
+pub(crate) struct HeldOutRank {
     /// How many there are.
     pub(crate) held_out: u32,
     /// How many competitors score at least as high as the best of them, itself included; 0 if that was
     /// not counted.
-    pub(crate) first: u32,
+    pub(crate) best_rank: u32,
     /// The area under the receiver operating characteristic; NaN if it was not computed.
     pub(crate) auc: f64,
 }
 
-impl Default for Standing {
+impl Default for HeldOutRank {
     fn default() -> Self {
-        Standing::of(0)
+        HeldOutRank::of(0)
     }
 }
 
-impl Standing {
+impl HeldOutRank {
     /// That of so many items of which nothing else is asked.
     pub(super) fn of(held_out: usize) -> Self {
-        Standing {
+        HeldOutRank {
             held_out: held_out as u32,
-            first: 0,
+            best_rank: 0,
             auc: f64::NAN,
         }
     }
@@ -42,7 +44,7 @@ impl Standing {
 const FEW: usize = 4;
 
 /// The scores of a user's held-out items, at least one, and the counts so far.
-pub(super) struct HeldScores {
+pub(super) struct HeldOutScores {
     /// Rising.
     scores: Vec<f32>,
     /// The same in trees of up to [`MOST`]; empty for at most [`FEW`], or without AVX-512.
@@ -53,7 +55,7 @@ pub(super) struct HeldScores {
     passed: u64,
 }
 
-impl HeldScores {
+impl HeldOutScores {
     /// # Errors
     ///
     /// [`Error::Memory`](crate::error::Error::Memory) when there is no memory for the trees.
@@ -62,7 +64,7 @@ impl HeldScores {
         let many = if scores.len() > FEW { &scores[..] } else { &[] };
         let mut trees = room(many.len().div_ceil(MOST), "held-out scores")?;
         trees.extend(many.chunks(MOST).filter_map(Tree::new));
-        Ok(HeldScores {
+        Ok(HeldOutScores {
             scores,
             trees,
             at_least: 0,
@@ -84,7 +86,7 @@ impl HeldScores {
 
     /// What follows when all items have been considered, those known with a score of negative infinity,
     /// and so many others compete.
-    pub(super) fn standing(self, known: usize, others: usize) -> Standing {
+    pub(super) fn rank(self, known: usize, others: usize) -> HeldOutRank {
         let (held, known, others) = (self.scores.len() as u64, known as u64, others as u64);
         // What those count for that do not compete.
         let lowest = self
@@ -92,16 +94,16 @@ impl HeldScores {
             .iter()
             .take_while(|&&score| score == f32::NEG_INFINITY);
         let lowest = lowest.count() as u64;
-        let first = self
+        let best_rank = self
             .at_least
             .saturating_sub(if lowest == held { known } else { 0 });
         // Of two held-out items one is not above the other, or each is not above: held * held in all.
         let passed = self.passed.saturating_sub(known * lowest + held * held);
         let pairs = held as f64 * others as f64;
-        Standing {
+        HeldOutRank {
             held_out: held as u32,
             // Not 0, even if somebody has written to the factors meanwhile.
-            first: first.max(1) as u32,
+            best_rank: best_rank.max(1) as u32,
             auc: if others > 0 {
                 (pairs - 0.5 * passed as f64) / pairs
             } else {
