@@ -12,11 +12,11 @@ use crate::clock::{Line, Sides, Work, line};
 use crate::work::{fit, numbers, theirs};
 
 const RATE: f32 = 0.01;
-const STEPS: usize = 1000;
+const STEPS: usize = 100_000;
 
 pub fn lines() -> Vec<Line> {
     vec![
-        line("1,000 regression steps", step),
+        line("100,000 regression steps", step),
         line("regression, built anew", built),
     ]
 }

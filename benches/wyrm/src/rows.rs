@@ -10,7 +10,7 @@ use crate::work::{fit, parameter, theirs};
 
 const ROWS: usize = 100_000;
 const WIDTH: usize = 32;
-const STEPS: usize = 10_000;
+const STEPS: usize = 100_000;
 const RATE: f64 = 1e-3;
 
 /// Numbers of rows, that are far from each other.
@@ -22,13 +22,13 @@ pub fn lines() -> Vec<Line> {
     let adagrad = Rule::Adagrad { eps: 1e-10 };
     let rate = RATE as f32;
     vec![
-        line("10,000 single rows, SGD", move || {
+        line("100,000 single rows, SGD", move || {
             single_rows(
                 wyrm::optim::SGD::new().learning_rate(rate),
                 Rule::Sgd { momentum: 0.0 },
             )
         }),
-        line("10,000 single rows, Adagrad", move || {
+        line("100,000 single rows, Adagrad", move || {
             single_rows(wyrm::optim::Adagrad::new().learning_rate(rate), adagrad)
         }),
     ]
