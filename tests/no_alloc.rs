@@ -12,7 +12,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wyrmling::array::Dense;
 use wyrmling::optim::{L2Per, Optimizer, Rule, Settings};
@@ -78,9 +78,14 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Tests count one after the other.
+/// Tests count one after the other: each takes the turn before it allocates anything.
 static TURN: Mutex<()> = Mutex::new(());
 
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Epochs, or rounds of steps, of which the least count is taken.
 const EPOCHS: usize = 8;
 
 /// The allocations of the epoch that had the fewest.
@@ -102,7 +107,6 @@ fn allocations(program: &Program, fit: &Fit, optimizer: &Optimizer) -> usize {
 /// Compares epochs of 60 and of 600 steps, and of a short one more.
 fn check(program: &Program, rows: impl Fn(usize) -> Vec<(u64, Source)>) {
     const BATCH: usize = 10;
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let plain = Settings::new(0.01);
     let all = Settings {
         l2: 0.01,
@@ -170,6 +174,7 @@ fn indices(rows: usize, below: usize) -> Source {
 
 #[test]
 fn of_a_ranking_model() {
+    let _turn = turn();
     const USERS: usize = 40;
     const ITEMS: usize = 50;
     let users = Parameter::new(numbers(&[USERS, 32], 0.1));
@@ -203,6 +208,7 @@ fn of_a_ranking_model() {
 
 #[test]
 fn of_a_dense_network() {
+    let _turn = turn();
     let weights = Parameter::new(numbers(&[4, 8], 0.5));
     let bias = Parameter::new(numbers(&[8], 0.5));
     let output = Parameter::new(numbers(&[8, 1], 0.5));
@@ -219,7 +225,7 @@ fn of_a_dense_network() {
 
 #[test]
 fn a_trainer_allocates_nothing_in_a_step() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = turn();
     let (table, weights) = (
         Parameter::new(numbers(&[50, 8], 0.5)),
         Parameter::new(numbers(&[8], 0.5)),
@@ -244,15 +250,19 @@ fn a_trainer_allocates_nothing_in_a_step() {
             trainer.step().expect("finite numbers");
         };
         (0..10).for_each(&mut step);
-        let before = ALLOCATIONS.load(Ordering::Relaxed);
-        (0..100).for_each(&mut step);
-        assert_eq!(ALLOCATIONS.load(Ordering::Relaxed), before);
+        // The thread that runs the tests starts others and prints meanwhile, which allocates.
+        let of_steps = (0..EPOCHS).map(|_| {
+            let before = ALLOCATIONS.load(Ordering::Relaxed);
+            (0..100).for_each(&mut step);
+            ALLOCATIONS.load(Ordering::Relaxed) - before
+        });
+        assert_eq!(of_steps.min(), Some(0), "{optimizer:?}");
     }
 }
 
 #[test]
 fn the_memory_of_tables_and_programs_is_used_again_and_given_back() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = turn();
     let large = || LIVE.load(Ordering::Relaxed);
     let before = large();
     let work = move || {
