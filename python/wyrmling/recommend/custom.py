@@ -100,7 +100,7 @@ class Custom(NegativeSampling):
         fitted = Fitted(data.user_ids, data.item_ids, seen, arrays)
         model = cls(loss=loss, factors=arrays["users"].shape[-1] if arrays["users"].ndim else 0)
         check_arrays(model, fitted)
-        model._fitted = fitted
+        model._set_fitted(fitted)
         return model
 
     def fold_in(self, history: Iterable[Id], *, values: Iterable[float] | None = None) -> NewUser:

@@ -172,7 +172,7 @@ def _restored(
     if checks_numbers:
         for name, array in learnt.items():
             check_finite(name, array)
-    model._fitted = fitted
+    model._set_fitted(fitted)
     return model
 
 

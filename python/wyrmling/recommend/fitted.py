@@ -121,6 +121,10 @@ class Stateful(Hyperparameters):
         """
         return self
 
+    def _set_fitted(self, fitted: Fitted) -> None:
+        """Takes a state that requests will be answered from."""
+        self._fitted = fitted
+
     def _as_fitted(self) -> Self:
         """The model with the hyperparameters that it was fitted with.
 

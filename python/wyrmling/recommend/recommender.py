@@ -169,7 +169,7 @@ class Recommender(Stateful, ABC):
         model = model._resolved(task.seen if knows else None)
         watch = Watch(model, task, watched)
         arrays = model._learn(replace(task, watch=watch))
-        self._fitted = watch.finish(arrays)
+        self._set_fitted(watch.finish(arrays))
         return self
 
     def _with(self, fitted: Fitted) -> Self:
