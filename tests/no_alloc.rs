@@ -176,7 +176,8 @@ fn indices(rows: usize, below: usize) -> Source {
 fn of_a_ranking_model() {
     let _turn = turn();
     const USERS: usize = 40;
-    const ITEMS: usize = 50;
+    // So many that samples are divided among two workers.
+    const ITEMS: usize = 1024;
     let users = Parameter::new(numbers(&[USERS, 32], 0.1));
     let items = Parameter::new(numbers(&[ITEMS, 32], 0.1));
     let bias = Parameter::new(numbers(&[ITEMS], 0.1));

@@ -270,7 +270,9 @@ fn trained_loss<'py>(
 /// it was when the program was frozen.
 ///
 /// ``threads`` workers (0: one for each core) update the parameters without locks (Hogwild;
-/// Recht et al., 2011). Equal seeds give equal bits with ``threads=1``, and for any fixed
+/// Recht et al., 2011). Where samples have indices of two small tables, several workers train
+/// samples without a common row at a time (Gemulla et al., 2011), and what a sampler draws for one
+/// of these tables is of the rows that a worker has then, others in each epoch. Equal seeds give equal bits with ``threads=1``, and for any fixed
 /// number with ``deterministic=True``, where workers take turns.
 ///
 /// ``callback(epoch, history)`` is called after every epoch (numbered from 0), may read

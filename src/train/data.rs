@@ -30,6 +30,17 @@ pub(super) enum Feed {
     Rank { of: usize },
 }
 
+impl Feed {
+    /// Whether a [`Sampler`](super::Sampler) alone draws it.
+    pub(super) fn draws_items(&self) -> bool {
+        let by = match self {
+            Feed::Drawn { by, .. } => by,
+            _ => return false,
+        };
+        matches!(by, Drawer::Items { .. })
+    }
+}
+
 /// All feeds of a run, checked.
 #[derive(Debug)]
 pub(super) struct Feeds {

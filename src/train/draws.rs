@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::adaptive::FactorOrders;
 use super::custom::{self, SampleBlock};
 use super::data::{Feed, Feeds};
+use super::dealt_rows::Among;
 use super::drawer::Drawer;
 use super::in_batch::{self, BatchItems};
 use super::input_buffer::InputBuffer;
@@ -22,14 +23,14 @@ fn of(buffers: &[InputBuffer], feed: Option<usize>, count: usize) -> Option<&[u3
 
 impl Feeds {
     /// Draws what does not depend on the parameters, for `count` samples whose columns are in `buffers`, in
-    /// batches of `batch`.
+    /// batches of `batch`. Samplers draw `among` some items, where these are about their input.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) or [`Error::Shape`](crate::Error::Shape) if there is not the memory, and those of samplers of the
     /// caller's own.
     pub(super) fn draw<R: rand::Rng>(
         &self,
-        batch: usize,
+        (batch, among): (usize, Option<Among<'_>>),
         count: usize,
         rng: &mut R,
         buffers: &mut [InputBuffer],
@@ -42,8 +43,19 @@ impl Feeds {
             match by {
                 Drawer::Scored { .. } => {}
                 Drawer::Items { sampler, given } => {
+                    let among = among.filter(|among| among.is_about(k));
                     rows.stage(k, count, buffers, |buffers, spans, items| {
-                        match (spans, of(buffers, *given, count)) {
+                        let given = of(buffers, *given, count);
+                        if let Some(among) = among {
+                            for k in 0..count {
+                                let user = given.map(|users| users[k]);
+                                for item in &mut items[spans.of(k)] {
+                                    *item = sampler.draw_among(rng, user, &among);
+                                }
+                            }
+                            return Ok(());
+                        }
+                        match (spans, given) {
                             (Spans::Rows(1), given) => sampler.fill(rng, given, items),
                             (_, None) => sampler.fill(rng, None, items),
                             (_, Some(users)) => {

@@ -15,6 +15,7 @@ use std::time::Instant;
 use super::data::Feeds;
 use super::function_step::{FunctionLoss, FunctionStep};
 use super::history::{Flow, History};
+use super::partition::{Partition, TableLookup};
 use super::plan_step::{BatchPlans, PlanStep};
 use super::sample_plan_step::SamplePlanStep;
 use super::samples::Samples;
@@ -122,11 +123,11 @@ pub fn fit_function(
         match loss.program().filter(|_| job.batch == 1) {
             Some(program) => {
                 let new = || SamplePlanStep::new(loss, program, &job.feeds, optimizer, &states);
-                job.run(fit, optimizer, stop, observer, new)
+                job.run(fit, optimizer, stop, observer, (None, new))
             }
             None => {
                 let new = || FunctionStep::new(loss, &job.feeds, optimizer, &states);
-                job.run(fit, optimizer, stop, observer, new)
+                job.run(fit, optimizer, stop, observer, (None, new))
             }
         }
     };
@@ -155,8 +156,21 @@ fn run(
         feeds.check(program.inputs(), rest.input_bounds())?;
     }
     let states = job.states(optimizer)?;
+    let lookups = plans.full.lookups().into_iter();
+    let lookups = lookups.map(|(number, input)| TableLookup {
+        table: &program.tables()[number],
+        number,
+        input,
+    });
+    let partition = match fit.deterministic {
+        true => None,
+        false => {
+            let lookups: Vec<_> = lookups.collect();
+            Partition::new(feeds, &lookups, (job.workers, job.batch))?
+        }
+    };
     let new = || PlanStep::new(program, feeds, optimizer, &states, &plans);
-    job.run(fit, optimizer, stop, observer, new)
+    job.run(fit, optimizer, stop, observer, (partition, new))
 }
 
 /// What is trained, on which samples.
@@ -203,14 +217,15 @@ impl<'a> Job<'a> {
         self.tables.iter().map(|t| optimizer.state(t)).collect()
     }
 
-    /// Trains; `new` makes what computes a worker's batches.
+    /// Trains; `new` makes what computes a worker's batches. Samples are divided among workers if there is
+    /// a partition.
     fn run<S: BatchStep + Send>(
         &self,
         fit: &Fit,
         optimizer: &Optimizer,
         stop: &AtomicBool,
         observer: &mut dyn Observer,
-        new: impl Fn() -> Result<S>,
+        (partition, new): (Option<Partition>, impl Fn() -> Result<S>),
     ) -> Result<History> {
         let (feeds, workers, batch) = (&self.feeds, self.workers, self.batch);
         // What samplers read is locked as what is trained, so that nobody else writes it.
@@ -226,6 +241,7 @@ impl<'a> Job<'a> {
             in_turn: fit.deterministic && workers > 1,
             computed: AtomicUsize::new(0),
             applied: AtomicUsize::new(0),
+            finished: AtomicUsize::new(0),
         };
         let mut crew: Vec<Worker<'_, S>> = (0..workers)
             .map(|number| Worker::new(&shared, number, new()?))
@@ -234,7 +250,7 @@ impl<'a> Job<'a> {
             .num_threads(workers)
             .build()
             .map_err(interrupt::no_thread(workers))?;
-        let mut samples = Samples::new(feeds, staged_samples(feeds, batch))?;
+        let mut samples = Samples::new(feeds, staged_samples(feeds, batch), partition)?;
         let mut history = History {
             samples: feeds.count,
             ..History::default()
@@ -249,6 +265,7 @@ impl<'a> Job<'a> {
             while pool.install(|| samples.advance(feeds))? {
                 shared.computed.store(0, Ordering::Release);
                 shared.applied.store(0, Ordering::Release);
+                shared.finished.store(0, Ordering::Release);
                 {
                     let _running = training.run(workers == 1)?;
                     run_window(&mut crew, &pool, &samples)?;

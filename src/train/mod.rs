@@ -5,7 +5,7 @@
 //! batches: forward, backward and update in one plan, without allocating. [`fit_function()`] does so for
 //! a function with loops and branches, which runs sample by sample, on arrays that may differ in length
 //! ([`Ragged`]). Several workers
-//! update shared tables without locks (Hogwild; Recht et al. 2011).
+//! update shared tables without locks (Hogwild; Recht et al. 2011), at different rows where that pays.
 //!
 //! The other way is a loop of one's own: a [`Trainer`] takes a step on a graph whose inputs have been
 //! set, and [`parallel()`] has every worker build its own graph, and trainer, over shared tables.
@@ -50,6 +50,7 @@ mod adaptive;
 mod column;
 mod custom;
 mod data;
+mod dealt_rows;
 mod drawer;
 mod draws;
 mod fit;
@@ -59,6 +60,7 @@ mod in_batch;
 mod input_buffer;
 mod mapped;
 mod parallel;
+mod partition;
 mod plan_step;
 mod positives;
 mod ragged;

@@ -22,6 +22,7 @@ use super::column::Words;
 use super::data::{Feed, Feeds};
 use super::input_buffer::InputBuffer;
 use super::mapped::Mapped;
+use super::partition::{Partition, Rounds};
 use super::shuffle::{BUCKETS, RandomOrder};
 use crate::array::filled;
 use crate::error::Result;
@@ -56,6 +57,12 @@ macro_rules! with_records {
 /// The samples of an epoch, a window of them at a time.
 pub(super) struct Samples {
     records: Records,
+    /// As many again, where samples are divided among workers.
+    space: Records,
+    /// How to divide them, if they are.
+    partition: Option<Partition>,
+    /// How those of the window were divided.
+    rounds: Option<Rounds>,
     order: RandomOrder,
     /// The first bucket that no window had yet.
     next: usize,
@@ -70,18 +77,22 @@ pub(super) struct Samples {
 
 impl Samples {
     /// Room for a window, or all samples of the feeds if none is mapped. Workers take them `unit` at a
-    /// time.
+    /// time, and are given parts of all of them if there is a partition.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
-    pub(super) fn new(feeds: &Feeds, unit: usize) -> Result<Self> {
+    pub(super) fn new(feeds: &Feeds, unit: usize, partition: Option<Partition>) -> Result<Self> {
         let bytes = size_of::<u32>() * words_of(feeds).unwrap_or(1);
         let window = (feeds.count * bytes / 4).clamp(LEAST_WINDOW, MOST_WINDOW) / bytes;
         let window = match feeds.mapped().next() {
             None => feeds.count,
             Some(_) => window,
         };
-        Self::with_window(feeds, window, unit)
+        let samples = Self::with_window(feeds, window, unit)?;
+        Ok(Samples {
+            partition,
+            ..samples
+        })
     }
 
     /// Room for about so many samples, and at least a bucket.
@@ -96,6 +107,9 @@ impl Samples {
                 Some(4) => Records::Four(filled(room, [0; 4])?),
                 _ => Records::Numbers(filled(room, 0)?),
             },
+            space: Records::Numbers(Vec::new()),
+            partition: None,
+            rounds: None,
             order: RandomOrder::default(),
             next: 0,
             start: 0,
@@ -120,6 +134,39 @@ impl Samples {
         let bytes = with_records!(&self.records, r => size_of_val(&r[0]), _n => size_of::<u32>());
         self.order = RandomOrder::new(feeds.count, bytes, rng);
         (self.next, self.start, self.ready, self.held) = (0, 0, 0, 0);
+        if let Some(partition) = &mut self.partition {
+            partition.deal(rng);
+        }
+    }
+
+    /// How the samples of the window were divided among workers, if they were.
+    pub(super) fn divided(&self) -> Option<(&Partition, &Rounds)> {
+        self.partition.as_ref().zip(self.rounds.as_ref())
+    }
+
+    /// Divides the samples of the window among workers. Samples that are no records stay as they are.
+    fn divide(&mut self) -> Result<()> {
+        let Some(partition) = &self.partition else {
+            return Ok(());
+        };
+        macro_rules! divided {
+            ($($kind:ident)*) => {
+                match (&mut self.records, &mut self.space) {
+                    $((Records::$kind(records), Records::$kind(space)) => {
+                        Some(partition.divide(records, space))
+                    })*
+                    $((Records::$kind(records), space) => {
+                        let mut more = filled(records.len(), records[0])?;
+                        let rounds = partition.divide(records, &mut more);
+                        *space = Records::$kind(more);
+                        Some(rounds)
+                    })*
+                    (Records::Numbers(_), _) => None,
+                }
+            };
+        }
+        self.rounds = divided!(One Two Three Four);
+        Ok(())
     }
 
     /// Goes on to the next window; `false` if there is none. It may be empty.
@@ -156,6 +203,9 @@ impl Samples {
             },
             numbers => order.fill(buckets, window(numbers, kept, end)?, |i| i)
         );
+        if end > 0 {
+            self.divide()?;
+        }
         Ok(end > 0)
     }
 

@@ -18,6 +18,7 @@ use rand::Rng;
 use rand_distr::Distribution;
 use rand_distr::weighted::WeightedAliasIndex;
 
+use super::dealt_rows::Among;
 use super::positives::{KnownItems, Positives};
 pub use super::stream::stream;
 use crate::array::vec_for;
@@ -200,6 +201,37 @@ impl Sampler {
     #[inline]
     pub fn draw<R: Rng>(&self, rng: &mut R, given: Option<u32>) -> u32 {
         self.items.draw(rng, self.known_to(given))
+    }
+
+    /// As [`draw`](Self::draw), among some items; after many tries among all, for a user who may know all
+    /// of these.
+    #[inline]
+    pub(super) fn draw_among<R: Rng>(
+        &self,
+        rng: &mut R,
+        given: Option<u32>,
+        among: &Among<'_>,
+    ) -> u32 {
+        let known = self.known_to(given);
+        match &self.items {
+            Items::Uniform { n } => {
+                for _ in 0..TRIES {
+                    let item = among.item(below(rng, among.count()));
+                    if item < *n && !known.contains(item) {
+                        return item;
+                    }
+                }
+            }
+            Items::Weighted { alias, .. } => {
+                for _ in 0..TRIES * among.parts() {
+                    let item = alias.sample(rng) as u32;
+                    if among.has(item) && !known.contains(item) {
+                        return item;
+                    }
+                }
+            }
+        }
+        self.items.draw(rng, known)
     }
 
     /// An item for each element of `out`, for the user `given[k]` if any are given.

@@ -13,6 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::adaptive::FactorOrders;
 use super::data::Feeds;
+use super::dealt_rows::Among;
 use super::input_buffer::InputBuffer;
 use super::samples::Samples;
 use super::stream::stream;
@@ -73,6 +74,8 @@ pub(super) struct RunContext<'a> {
     pub computed: AtomicUsize,
     /// Batches of the window that have been applied.
     pub applied: AtomicUsize,
+    /// Rounds of the window that workers have finished, all together.
+    pub finished: AtomicUsize,
 }
 
 impl RunContext<'_> {
@@ -165,11 +168,11 @@ impl<'a, S: BatchStep> Worker<'a, S> {
 
     /// This worker's part of the samples: whole batches, as many as every other worker has or
     /// one more; the last worker's last may be short.
-    fn part(&self, count: usize) -> Range<usize> {
+    fn part(&self, samples: Range<usize>) -> Range<usize> {
         let RunContext { batch, workers, .. } = *self.shared;
-        let batches = count.div_ceil(batch);
+        let batches = samples.len().div_ceil(batch);
         let before = |worker: usize| batches / workers * worker + worker.min(batches % workers);
-        let start = |worker: usize| (before(worker) * batch).min(count);
+        let start = |worker: usize| (samples.start + before(worker) * batch).min(samples.end);
         start(self.number)..start(self.number + 1)
     }
 
@@ -186,8 +189,32 @@ impl<'a, S: BatchStep> Worker<'a, S> {
     pub(super) fn window(&mut self, samples: &Samples) -> Result<()> {
         let shared = self.shared;
         let _unwinding = StopOnPanic(shared.stop);
+        let Some((partition, rounds)) = samples.divided() else {
+            return self.stretch(samples, self.part(0..samples.len()), None);
+        };
+        for (round, range) in rounds.of(self.number, shared.workers).enumerate() {
+            self.stretch(samples, range, Some(partition.among(self.number, round)))?;
+            // The rows of the next round are those of other workers now.
+            shared.finished.fetch_add(1, Ordering::AcqRel);
+            if !shared.wait(&shared.finished, (round + 1) * shared.workers) {
+                return Ok(());
+            }
+        }
+        self.stretch(samples, self.part(rounds.rest.clone()), None)
+    }
+
+    /// Trains on some samples of a window, drawing `among` some items.
+    ///
+    /// # Errors
+    /// As [`window`](Self::window).
+    fn stretch(
+        &mut self,
+        samples: &Samples,
+        part: Range<usize>,
+        among: Option<Among<'_>>,
+    ) -> Result<()> {
+        let shared = self.shared;
         let batches = samples.len().div_ceil(shared.batch);
-        let part = self.part(samples.len());
         // If workers take turns, batches are numbered in the order in which they are applied: one
         // batch of each worker, then the next of each.
         let mut number = self.number;
@@ -197,7 +224,7 @@ impl<'a, S: BatchStep> Worker<'a, S> {
             let rng = &mut self.rng;
             let staged = samples
                 .fill(start..start + count, feeds, &mut self.staged)
-                .and_then(|()| feeds.draw(shared.batch, count, rng, &mut self.staged));
+                .and_then(|()| feeds.draw((shared.batch, among), count, rng, &mut self.staged));
             if !shared.goes_on(staged)? {
                 return Ok(());
             }

@@ -1,0 +1,160 @@
+//! Rows of a table, dealt out to workers.
+//!
+//! Rows that follow each other are dealt together, as a group, so that two workers do not use the same
+//! cache line, or the same page ([`partition`](super::partition)). A part is what one worker has.
+
+use rand::Rng;
+use rand::seq::SliceRandom;
+
+use crate::array::{filled, vec_for};
+use crate::error::Result;
+
+/// Rows are dealt until no part has more than this share too many samples, or so often.
+const TOO_MANY: f64 = 0.005;
+const DEALS: usize = 16;
+
+/// Rows by groups, and which part each is in: one part until they are dealt.
+pub(super) struct DealtRows {
+    /// The logarithm to base 2 of the number of rows in a group.
+    shift: u32,
+    /// Samples of each group of rows.
+    weights: Vec<u32>,
+    /// The part of each group; at most 256 parts.
+    parts: Vec<u8>,
+    /// The groups of each part.
+    groups: Vec<Vec<u32>>,
+    /// All groups, in the order in which they were dealt last.
+    order: Vec<usize>,
+    /// Samples of each part, as it is dealt.
+    loads: Vec<u64>,
+    /// The part of each group, as it is dealt.
+    dealt: Vec<u8>,
+}
+
+/// The items that may be drawn in a round.
+#[derive(Clone, Copy)]
+pub(super) struct Among<'a> {
+    /// Inputs whose items are drawn for the table.
+    pub drawn: &'a [usize],
+    pub rows: &'a DealtRows,
+    pub part: usize,
+}
+
+impl Among<'_> {
+    /// Whether it is about what is drawn for this input.
+    pub(super) fn is_about(&self, feed: usize) -> bool {
+        self.drawn.contains(&feed)
+    }
+
+    /// How many parts there are.
+    pub(super) fn parts(&self) -> usize {
+        self.rows.groups.len()
+    }
+
+    /// How many items there are, counting some behind the last that are none.
+    #[inline(always)]
+    pub(super) fn count(&self) -> u64 {
+        (self.rows.groups[self.part].len() as u64) << self.rows.shift
+    }
+
+    /// An item, by its place among these.
+    #[inline(always)]
+    pub(super) fn item(&self, place: u64) -> u32 {
+        let shift = self.rows.shift;
+        let group = self.rows.groups[self.part][(place >> shift) as usize];
+        (group << shift) + (place as u32 & ((1 << shift) - 1))
+    }
+
+    /// Whether an item is one of them.
+    #[inline(always)]
+    pub(super) fn has(&self, item: u32) -> bool {
+        let group = (item >> self.rows.shift) as usize;
+        (self.rows.parts.get(group)).is_some_and(|&part| usize::from(part) == self.part)
+    }
+}
+
+impl DealtRows {
+    /// So many rows, in groups of `1 << shift`, for so many parts; `samples` are the rows that samples use.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    pub(super) fn new(
+        (rows, shift): (usize, u32),
+        parts: usize,
+        samples: impl Iterator<Item = u32>,
+    ) -> Result<Self> {
+        let count = rows.div_ceil(1 << shift);
+        let mut weights = filled(count, 0)?;
+        samples.for_each(|row| weights[(row >> shift) as usize] += 1);
+        let mut groups = Vec::with_capacity(parts);
+        for _ in 0..parts {
+            groups.push(vec_for(&[count])?);
+        }
+        let mut order: Vec<usize> = vec_for(&[count])?;
+        order.extend(0..count);
+        Ok(DealtRows {
+            shift,
+            weights,
+            parts: filled(count, 0)?,
+            groups,
+            order,
+            loads: filled(parts, 0)?,
+            dealt: filled(count, 0)?,
+        })
+    }
+
+    /// Groups that samples use.
+    pub(super) fn used(&self) -> usize {
+        self.weights.iter().filter(|weight| **weight > 0).count()
+    }
+
+    /// Gives groups that follow each other to each part, with as many samples as nearly as can be.
+    pub(super) fn cut(&mut self) {
+        let parts = self.groups.len() as u64;
+        let all: u64 = self.weights.iter().map(|&weight| u64::from(weight)).sum();
+        let mut before = 0;
+        for (weight, part) in self.weights.iter().zip(&mut self.parts) {
+            let middle = before + u64::from(*weight) / 2;
+            *part = (middle * parts / all.max(1)).min(parts - 1) as u8;
+            before += u64::from(*weight);
+        }
+    }
+
+    /// Gives each group, in random order, to the part that has the fewest samples so far; again, if the
+    /// parts are too unequal.
+    pub(super) fn deal<R: Rng>(&mut self, rng: &mut R) {
+        // A group without samples counts, so that those are dealt out evenly, too.
+        let weight = |group: usize| u64::from(self.weights[group].max(1));
+        let all: u64 = (0..self.weights.len()).map(weight).sum();
+        let enough = (all as f64 / self.groups.len() as f64 * (1.0 + TOO_MANY)) as u64;
+        let mut least = u64::MAX;
+        for _ in 0..DEALS {
+            self.order.shuffle(rng);
+            self.loads.fill(0);
+            for &group in &self.order {
+                let loads = self.loads.iter_mut().enumerate();
+                if let Some((part, load)) = loads.min_by_key(|(_, load)| **load) {
+                    *load += weight(group);
+                    self.dealt[group] = part as u8;
+                }
+            }
+            let most = self.loads.iter().copied().max().unwrap_or(0);
+            if most < least {
+                least = most;
+                self.parts.copy_from_slice(&self.dealt);
+            }
+            if least <= enough {
+                break;
+            }
+        }
+        self.groups.iter_mut().for_each(Vec::clear);
+        for (group, &part) in (0..).zip(&self.parts) {
+            self.groups[usize::from(part)].push(group);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn part(&self, index: u32) -> usize {
+        usize::from(self.parts[(index >> self.shift) as usize])
+    }
+}

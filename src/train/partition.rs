@@ -1,0 +1,272 @@
+//! Which samples workers train at the same time: those that use different rows of the tables.
+//!
+//! Workers may update the same rows at the same time (Hogwild). Where tables are small, most rows were
+//! written last by another worker, whose core has their cache lines, and waiting for these takes longer
+//! than the arithmetic. So samples are divided by two of their indices, a user and an item, say. Rows of
+//! both tables are dealt out, one part to each of `n` workers. In round `r` of `n`, worker `w` trains the
+//! samples of its users and of the items of worker `w + r` modulo `n`: no two workers share a row. That
+//! is the stratified gradient descent of R. Gemulla, E. Nijkamp, P. J. Haas and Y. Sismanis, *Large-scale
+//! matrix factorization with distributed stochastic gradient descent* (KDD 2011).
+//!
+//! What samplers draw for the same table is drawn from the items at hand, too. Items are dealt anew in
+//! each epoch, at random, so over epochs an item is compared with all others as often as without. Users
+//! stay where they are, and so do the cache lines of their rows.
+//!
+//! Rows that share a cache line, such as biases, or a page are dealt together, as a group.
+//!
+//! Limits: samples that fill no whole batch of their round are trained at the end, by all workers as they
+//! come. Other tables are shared as before. There is a second list of the samples, so long epochs, whose
+//! tables are rarely in a cache anyway, are left alone.
+
+use std::ops::Range;
+use std::slice::IterMut;
+
+use rand::Rng;
+
+use super::data::{Feed, Feeds};
+use super::dealt_rows::{Among, DealtRows};
+use crate::error::Result;
+use crate::split;
+use crate::table::Table;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
+/// Bytes of a page. Processors fetch lines that follow those in use, but none of another page.
+const PAGE: usize = 1 << 12;
+/// Groups of rows a worker has of each table, at least: fewer can be too unequal.
+const LEAST_GROUPS: usize = 8;
+/// Batches that a worker has in each round, at least, so that few samples are left for the end.
+const LEAST_BATCHES: usize = 8;
+/// Most workers: a part is numbered by a byte.
+const MOST_PARTS: usize = 1 << 8;
+/// Most samples.
+const MOST_SAMPLES: usize = 1 << 22;
+/// Bytes of both tables, at most: of larger ones a row is rarely in the cache of another core.
+const MOST_BYTES: usize = 16 << 20;
+
+/// Rows of a table that a program looks up: the table and its number, and the number of the input that
+/// has their indices.
+pub(super) struct TableLookup<'a> {
+    pub table: &'a Table,
+    pub number: usize,
+    pub input: usize,
+}
+
+/// A column of indices, and the rows that it looks up.
+struct IndexColumn {
+    /// The word of a record that has the index.
+    word: usize,
+    /// Inputs whose items are drawn for the same table.
+    drawn: Vec<usize>,
+    rows: DealtRows,
+}
+
+/// How samples are divided among workers. See the [module documentation](self).
+pub(super) struct Partition {
+    workers: usize,
+    batch: usize,
+    columns: [IndexColumn; 2],
+    /// For the parts of both rows of a sample, where its block is among all: by round, and by worker in
+    /// a round.
+    blocks: Vec<usize>,
+}
+
+/// Where the samples of a window are, after they were divided.
+#[derive(Debug, PartialEq)]
+pub(super) struct Rounds {
+    /// Those of each worker in each round, the workers of a round one after the other.
+    blocks: Vec<Range<usize>>,
+    /// Those that are left.
+    pub rest: Range<usize>,
+}
+
+impl Rounds {
+    /// The samples of a worker, round by round.
+    pub(super) fn of(&self, worker: usize, workers: usize) -> impl Iterator<Item = Range<usize>> {
+        let rounds = self.blocks.chunks(workers);
+        rounds.map(move |blocks| blocks[worker].clone())
+    }
+}
+
+impl Partition {
+    /// How to divide the samples of these feeds among workers that take so many a batch, if that pays.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    pub(super) fn new(
+        feeds: &Feeds,
+        lookups: &[TableLookup<'_>],
+        (workers, batch): (usize, usize),
+    ) -> Result<Option<Self>> {
+        let least = LEAST_BATCHES * workers * workers * batch;
+        let fits = (2..=MOST_PARTS).contains(&workers)
+            && (least..=MOST_SAMPLES).contains(&feeds.count)
+            && feeds.mapped().next().is_none();
+        let columns = if fits { columns(feeds, lookups) } else { None };
+        let Some(columns) = columns else {
+            return Ok(None);
+        };
+        let looked_up = lookups.iter().filter(|l| columns.contains(&l.input));
+        let bytes = |table: &Table| table.ty().size() * table.ty().dtype.size();
+        if looked_up.map(|l| bytes(l.table)).sum::<usize>() > MOST_BYTES {
+            return Ok(None);
+        }
+        let [users, items] = columns;
+        let mut users = IndexColumn::new(feeds, lookups, (users, LINE), workers)?;
+        let items = IndexColumn::new(feeds, lookups, (items, PAGE), workers)?;
+        users.rows.cut();
+        let partition = Partition::of([users, items], workers, batch);
+        let enough = |column: &IndexColumn| column.rows.used() >= LEAST_GROUPS * workers;
+        Ok(partition.columns.iter().all(enough).then_some(partition))
+    }
+
+    fn of(columns: [IndexColumn; 2], workers: usize, batch: usize) -> Self {
+        let parts = (0..workers).flat_map(|first| (0..workers).map(move |second| (first, second)));
+        let block = |(first, second)| (second + workers - first) % workers * workers + first;
+        Partition {
+            workers,
+            batch,
+            columns,
+            blocks: parts.map(block).collect(),
+        }
+    }
+
+    /// Deals the rows of the second table out anew.
+    pub(super) fn deal<R: Rng>(&mut self, rng: &mut R) {
+        self.columns[1].rows.deal(rng);
+    }
+
+    /// What a worker may draw in a round.
+    pub(super) fn among(&self, worker: usize, round: usize) -> Among<'_> {
+        let items = &self.columns[1];
+        Among {
+            drawn: &items.drawn,
+            rows: &items.rows,
+            part: (worker + round) % self.workers,
+        }
+    }
+
+    /// Divides records, by way of `space`, which is as long: each block in the order in which its samples
+    /// were, and last what fills no batch.
+    pub(super) fn divide<const N: usize>(
+        &self,
+        records: &mut Vec<[u32; N]>,
+        space: &mut Vec<[u32; N]>,
+    ) -> Rounds {
+        let block = |record: &[u32; N]| {
+            let [first, second] = self
+                .columns
+                .each_ref()
+                .map(|column| column.rows.part(record[column.word]));
+            self.blocks[first * self.workers + second]
+        };
+        let length = records.len().div_ceil(self.workers).max(1);
+        let mut counts = vec![vec![0; self.blocks.len()]; records.len().div_ceil(length)];
+        split::all(
+            records.chunks(length).zip(&mut counts),
+            |(records, counts)| records.iter().for_each(|record| counts[block(record)] += 1),
+        );
+        let mut rest = &mut space[..];
+        let mut places: Vec<Vec<IterMut<'_, [u32; N]>>> = Vec::new();
+        places.resize_with(counts.len(), || Vec::with_capacity(self.blocks.len()));
+        for at in 0..self.blocks.len() {
+            for (counts, places) in counts.iter().zip(&mut places) {
+                let (here, others) = std::mem::take(&mut rest).split_at_mut(counts[at]);
+                places.push(here.iter_mut());
+                rest = others;
+            }
+        }
+        split::all(
+            records.chunks(length).zip(places),
+            |(records, mut places)| {
+                for record in records {
+                    if let Some(place) = places[block(record)].next() {
+                        *place = *record;
+                    }
+                }
+            },
+        );
+        std::mem::swap(records, space);
+        let size = |at: usize| counts.iter().map(|counts| counts[at]).sum();
+        self.whole_batches(records, (0..self.blocks.len()).map(size))
+    }
+
+    /// Moves what fills no whole batch of its block, which are of these sizes, behind all others.
+    fn whole_batches<T: Copy>(
+        &self,
+        records: &mut [T],
+        sizes: impl Iterator<Item = usize>,
+    ) -> Rounds {
+        let mut blocks = Vec::with_capacity(self.blocks.len());
+        let mut left = Vec::with_capacity(self.blocks.len() * self.batch);
+        let (mut from, mut to) = (0, 0);
+        for size in sizes {
+            let whole = size - size % self.batch;
+            left.extend_from_slice(&records[from + whole..from + size]);
+            records.copy_within(from..from + whole, to);
+            blocks.push(to..to + whole);
+            (from, to) = (from + size, to + whole);
+        }
+        records[to..from].copy_from_slice(&left);
+        let rest = to..from;
+        Rounds { blocks, rest }
+    }
+}
+
+/// The first two columns of one index a sample that are looked up, in different tables.
+fn columns(feeds: &Feeds, lookups: &[TableLookup<'_>]) -> Option<[usize; 2]> {
+    let is_column = |at: &usize| match &feeds.feeds[*at] {
+        Feed::Column { data, .. } => {
+            data.is_of_indices() && lookups.iter().any(|lookup| lookup.input == *at)
+        }
+        _ => false,
+    };
+    let mut columns = (0..feeds.feeds.len()).filter(is_column);
+    let first = columns.next()?;
+    let second = columns.find(|&other| !share(lookups, first, other))?;
+    Some([first, second])
+}
+
+/// Whether two inputs are looked up in the same table.
+fn share(lookups: &[TableLookup<'_>], a: usize, b: usize) -> bool {
+    let tables = |input: usize| lookups.iter().filter(move |lookup| lookup.input == input);
+    tables(a).any(|lookup| tables(b).any(|other| other.number == lookup.number))
+}
+
+impl IndexColumn {
+    /// That of an input. Rows that follow each other are dealt together: of the widest table so many bytes,
+    /// of others at least those of a cache line.
+    fn new(
+        feeds: &Feeds,
+        lookups: &[TableLookup<'_>],
+        (input, bytes): (usize, usize),
+        parts: usize,
+    ) -> Result<Self> {
+        let tables = || (lookups.iter().filter(|l| l.input == input)).map(|l| l.table);
+        let rows = tables().map(|table| table.ty().shape[0]).max().unwrap_or(0);
+        let width = |table: &Table| (table.width() * table.ty().dtype.size()).max(1);
+        let least = tables().map(|table| bytes.div_ceil(width(table))).min();
+        let most = tables().map(|table| LINE.div_ceil(width(table))).max();
+        let shift = least.max(most).unwrap_or(1).next_power_of_two().ilog2();
+        let words = feeds.feeds[..input].iter().map(|feed| match feed {
+            Feed::Column { data, .. } => data.width(),
+            _ => 0,
+        });
+        let indices = match &feeds.feeds[input] {
+            Feed::Column { data, .. } => Some(data.words(0)),
+            _ => None,
+        };
+        let samples = indices.into_iter();
+        let samples = samples.flat_map(|indices| (0..feeds.count).map(move |k| indices.word(k)));
+        let drawn = (0..feeds.feeds.len())
+            .filter(|&at| feeds.feeds[at].draws_items() && share(lookups, input, at));
+        Ok(IndexColumn {
+            word: words.sum(),
+            drawn: drawn.collect(),
+            rows: DealtRows::new((rows, shift), parts, samples)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

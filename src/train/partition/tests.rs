@@ -1,0 +1,221 @@
+//! Tests of dividing samples among workers.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::array::{Array, DType, Type};
+use crate::exec::Leaf;
+use crate::train::sampling::stream;
+use crate::train::{Sampler, Source};
+
+const USERS: u32 = 300;
+const ITEMS: u32 = 1600;
+
+/// Feeds of as many samples, of users and items by `index`, and of items drawn for the users.
+fn feeds(count: u32, index: impl Fn(u32, u32) -> u32) -> Feeds {
+    let column = |below: u32| Array::from((0..count).map(|k| index(k, below)).collect::<Vec<_>>());
+    let sampler = Sampler::uniform(ITEMS as usize).unwrap();
+    let sampled = Source::Sampled {
+        sampler: Arc::new(sampler),
+        given: Some(0),
+    };
+    let sources = [
+        Source::Column(column(USERS)),
+        Source::Column(column(ITEMS)),
+        sampled,
+    ];
+    let sources: Vec<(u64, Source)> = (0..).zip(sources).collect();
+    let leaves = (0..3).map(|id| Leaf::Input {
+        id,
+        ty: Type::new(DType::U32, &[1]),
+        name: String::new(),
+    });
+    Feeds::new(leaves.collect::<Vec<_>>().iter(), &sources).unwrap()
+}
+
+fn any_index(k: u32, below: u32) -> u32 {
+    ((u64::from(k.wrapping_mul(2_654_435_769)) * u64::from(below)) >> 32) as u32
+}
+
+fn tables() -> [Table; 3] {
+    [(USERS, 32), (ITEMS, 32), (ITEMS, 1)].map(|(rows, width)| {
+        let ty = Type::new(DType::F32, &[rows as usize, width]);
+        Table::zeros(&ty, None).unwrap()
+    })
+}
+
+/// Users look up the first table; items, and those drawn, the others.
+fn lookups(tables: &[Table; 3]) -> Vec<TableLookup<'_>> {
+    let places = [(0, 0), (1, 1), (2, 1), (1, 2), (2, 2)];
+    let lookup = |(number, input)| TableLookup {
+        table: &tables[number],
+        number,
+        input,
+    };
+    places.map(lookup).into()
+}
+
+fn partition(feeds: &Feeds, workers: usize, batch: usize) -> Option<Partition> {
+    let tables = tables();
+    let found = Partition::new(feeds, &lookups(&tables), (workers, batch)).unwrap();
+    found.map(|mut partition| {
+        partition.deal(&mut stream(1, 2, 3));
+        partition
+    })
+}
+
+proptest! {
+    #[test]
+    fn workers_have_no_row_in_common_in_a_round(workers in 2usize..5, batch in 1usize..30, count in 4000u32..9000) {
+        let feeds = feeds(count, any_index);
+        let partition = partition(&feeds, workers, batch).unwrap();
+        let mut records: Vec<[u32; 2]> =
+            (0..count).map(|k| [any_index(k, USERS), any_index(k.rotate_left(9), ITEMS)]).collect();
+        let mut expected = records.clone();
+        let mut space = vec![[0; 2]; records.len()];
+        let rounds = partition.divide(&mut records, &mut space);
+        for worker in 0..workers {
+            for (round, range) in rounds.of(worker, workers).enumerate() {
+                prop_assert!(range.len().is_multiple_of(batch));
+                let among = partition.among(worker, round);
+                for &[user, item] in &records[range] {
+                    prop_assert_eq!(partition.columns[0].rows.part(user), worker);
+                    prop_assert!(among.has(item));
+                }
+            }
+        }
+        // Another worker draws other items.
+        for round in 0..workers {
+            let parts: Vec<_> = (0..workers).map(|worker| partition.among(worker, round).part).collect();
+            prop_assert!((0..workers).all(|part| parts.contains(&part)));
+        }
+        // Every sample has one place.
+        let mut ranges: Vec<_> = (0..workers).flat_map(|worker| rounds.of(worker, workers)).collect();
+        ranges.sort_unstable_by_key(|range| (range.start, range.end));
+        ranges.push(rounds.rest.clone());
+        prop_assert!(rounds.rest.len() < workers * workers * batch);
+        prop_assert_eq!(ranges[0].start, 0);
+        prop_assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
+        prop_assert_eq!(rounds.rest.end, records.len());
+        records.sort_unstable();
+        expected.sort_unstable();
+        prop_assert_eq!(records, expected);
+    }
+}
+
+#[test]
+fn parts_are_even_and_any_two_groups_meet_as_often() {
+    // Few rows have most of the samples.
+    const SAMPLES: u32 = 20_000;
+    let index = |k: u32, below: u32| {
+        let x = u64::from(any_index(k, 1 << 16));
+        ((x * x * u64::from(below)) >> 32) as u32
+    };
+    let mut partition = partition(&feeds(SAMPLES, index), 2, 10).unwrap();
+    let load = |rows: &DealtRows, below: u32| {
+        let of_part = |k: &u32| rows.part(index(*k, below)) == 0;
+        (0..SAMPLES).filter(of_part).count()
+    };
+    assert!((9000..11_000).contains(&load(&partition.columns[0].rows, USERS)));
+    const DEALT: u32 = 2000;
+    // 32 rows are a page.
+    let groups: Vec<u32> = (0..ITEMS).step_by(32).collect();
+    let mut together = vec![0u32; groups.len() * groups.len()];
+    for epoch in 0..DEALT {
+        partition.deal(&mut stream(5, 0, epoch as usize));
+        let rows = &partition.columns[1].rows;
+        assert!((9500..10_500).contains(&load(rows, ITEMS)));
+        let parts: Vec<usize> = groups.iter().map(|&row| rows.part(row)).collect();
+        assert!((0..ITEMS).all(|row| rows.part(row) == parts[row as usize / 32]));
+        let pairs = parts.iter().flat_map(|a| parts.iter().map(move |b| a == b));
+        together
+            .iter_mut()
+            .zip(pairs)
+            .for_each(|(count, same)| *count += u32::from(same));
+    }
+    let apart = together
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| at % (groups.len() + 1) != 0);
+    for (at, &count) in apart {
+        let share = f64::from(count) / f64::from(DEALT);
+        // The heaviest groups balance each other, and are apart more often.
+        assert!((0.25..0.65).contains(&share), "{at}: {share}");
+    }
+}
+
+#[test]
+fn what_is_drawn_is_of_the_part_and_each_item_as_often() {
+    let feeds = feeds(20_000, any_index);
+    let mut partition = partition(&feeds, 4, 10).unwrap();
+    let uniform = Sampler::uniform(ITEMS as usize).unwrap();
+    let weighted = Sampler::popularity(&vec![1.0; ITEMS as usize], 1.0).unwrap();
+    // User 0 knows the even items, user 1 those that the part at hand has.
+    for sampler in [uniform, weighted] {
+        let mut counts = vec![0u32; ITEMS as usize];
+        let (mut rng, mut outside) = (stream(7, 1, 1), 0);
+        let even: Vec<u32> = (0..ITEMS).step_by(2).collect();
+        for epoch in 0..200 {
+            partition.deal(&mut stream(8, 0, epoch));
+            let among = partition.among(epoch % 4, 3);
+            assert!(among.is_about(2) && !among.is_about(1));
+            let inside: Vec<u32> = (0..ITEMS).filter(|&item| among.has(item)).collect();
+            let users = [vec![0; even.len()], vec![1; inside.len()]].concat();
+            let known = [even.clone(), inside].concat();
+            let sampler = sampler.clone().reject(&users, &known).unwrap();
+            for _ in 0..1000 {
+                let item = sampler.draw_among(&mut rng, Some(0), &among);
+                assert_eq!(item % 2, 1);
+                outside += u32::from(!among.has(item));
+                counts[item as usize] += 1;
+            }
+            let other = sampler.draw_among(&mut rng, Some(1), &among);
+            assert!(!among.has(other) && other < ITEMS);
+            let any = sampler.draw_among(&mut rng, None, &among);
+            assert!(among.has(any));
+        }
+        // Half of the items are known. 16 tries miss the others 3 times in 200,000 draws; by weight, 64
+        // tries of which one in eight hits, 39 times.
+        assert!(outside < 80, "{outside}");
+        let odd = counts.iter().skip(1).step_by(2);
+        // 250 draws an item; of an item in one deal of four, 1000 in 200.
+        assert!(
+            odd.clone().all(|count| (130..400).contains(count)),
+            "{:?}",
+            odd.min()
+        );
+    }
+}
+
+#[test]
+fn only_what_has_rows_of_two_tables_is_divided() {
+    let feeds = feeds(20_000, any_index);
+    let tables = tables();
+    let all = lookups(&tables);
+    let find = |lookups: &[TableLookup<'_>], workers, batch| {
+        Partition::new(&feeds, lookups, (workers, batch))
+            .unwrap()
+            .is_some()
+    };
+    assert!(find(&all, 2, 64));
+    assert!(!find(&all, 1, 64), "one worker");
+    assert!(!find(&all, 2, 1000), "too few batches");
+    assert!(!find(&all, 20, 1), "too few groups of users");
+    assert!(!find(&all[..1], 2, 64), "one column");
+    let same = [0, 1].map(|input| TableLookup {
+        table: &tables[1],
+        number: 1,
+        input,
+    });
+    assert!(!find(&same, 2, 64), "rows of one table");
+    let large = Table::zeros(&Type::new(DType::F32, &[ITEMS as usize, 4000]), None).unwrap();
+    let wide = [&tables[0], &large];
+    let wide = [0, 1].map(|number| TableLookup {
+        table: wide[number],
+        number,
+        input: number,
+    });
+    assert!(!find(&wide, 2, 64), "large tables");
+}

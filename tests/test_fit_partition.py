@@ -1,0 +1,64 @@
+"""Samples that are divided among workers by the rows that they look up: each is trained once an epoch."""
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+
+USERS, ITEMS, SAMPLES = 400, 1600, 20_000
+
+
+def columns(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    users = (USERS * rng.random(SAMPLES) ** 2).astype(np.uint32)
+    items = (ITEMS * rng.random(SAMPLES) ** 2).astype(np.uint32)
+    return users, items
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 5])
+@pytest.mark.parametrize("batch_size", [1, 7, 64])
+def test_every_sample_comes_once_and_whole(threads: int, batch_size: int) -> None:
+    users, items = columns()
+    numbers = np.arange(1, SAMPLES + 1, dtype=np.float64)
+    of_users, of_items = wy.Parameter(np.arange(USERS) * 1.0), wy.Parameter(np.arange(ITEMS) * 1.0)
+    u, i = wy.IndexInput([0]), wy.IndexInput([0])
+    y, number = wy.Input(np.zeros(1)), wy.Input(np.zeros(1))
+    # Zero, and without a gradient, where the columns of a sample are together.
+    loss = ((of_users[u] + 3.0 * of_items[i] - y) ** 2 + number).sum()
+    data = {u: users, i: items, y: users + 3.0 * items, number: numbers}
+    history = wy.fit(
+        loss, data, optimizer=wy.SGD(0.01), epochs=3, batch_size=batch_size, threads=threads
+    )
+    assert history.loss == [SAMPLES * (SAMPLES + 1) / 2] * 3
+    assert np.array_equal(of_users.value, np.arange(USERS))
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_items_are_drawn_as_often_as_without(given: bool) -> None:
+    users, items = columns()
+    # User 3 knows every item but one, which lies in another worker's part every other epoch.
+    known = np.full(ITEMS - 1, 3, np.uint32), np.delete(np.arange(ITEMS, dtype=np.uint32), 777)
+    sampler = wy.sampling.Uniform(ITEMS)
+    u, i, j = wy.IndexInput([0]), wy.IndexInput([0]), wy.IndexInput([0])
+    if given:
+        sampler = wy.sampling.Uniform(ITEMS, positives=known, given=u)
+    of_users, of_items = wy.Parameter(np.zeros(USERS)), wy.Parameter(np.zeros(ITEMS))
+    # The gradient of an item is how often it was drawn.
+    loss = (of_users[u] + of_items[i] * 0.0 + of_items[j]).sum()
+    wy.fit(
+        loss,
+        {u: users, i: items},
+        sample={j: sampler},
+        optimizer=wy.SGD(1.0),
+        epochs=100,
+        batch_size=16,
+        threads=2,
+    )
+    drawn = -of_items.value
+    of_user_3 = 100 * np.count_nonzero(users == 3) if given else 0
+    expected = 100 * SAMPLES / ITEMS
+    assert drawn[777] == pytest.approx(of_user_3 + expected, rel=0.1)
+    others = np.delete(drawn, 777)
+    # Several workers may lose an update of each other; draws vary by the square root.
+    assert others.mean() == pytest.approx(expected, rel=0.05)
+    assert others.std() < 4 * np.sqrt(expected)
