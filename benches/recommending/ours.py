@@ -70,7 +70,9 @@ def model_of(train: Pairs, users: Scores, items: Scores, threads: int) -> Any:
     state = Fitted(
         data.user_ids, data.item_ids, seen, {"users": users, "items": items, "item_bias": bias}
     )
-    return wy.recommend.BPR(factors=users.shape[1], num_threads=threads)._with(state)
+    model = wy.recommend.BPR(factors=users.shape[1], num_threads=threads)
+    model._set_fitted(state)
+    return model
 
 
 def recommend_one(model: Any) -> Callable[[int], Any]:

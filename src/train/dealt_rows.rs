@@ -74,18 +74,12 @@ impl Among<'_> {
 }
 
 impl DealtRows {
-    /// So many rows, in groups of `1 << shift`, for so many parts; `samples` are the rows that samples use.
+    /// For so many parts: groups of `1 << shift` rows, of which so many samples use one.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
-    pub(super) fn new(
-        (rows, shift): (usize, u32),
-        parts: usize,
-        samples: impl Iterator<Item = u32>,
-    ) -> Result<Self> {
-        let count = rows.div_ceil(1 << shift);
-        let mut weights = filled(count, 0)?;
-        samples.for_each(|row| weights[(row >> shift) as usize] += 1);
+    pub(super) fn new(weights: Vec<u32>, shift: u32, parts: usize) -> Result<Self> {
+        let count = weights.len();
         let mut groups = Vec::with_capacity(parts);
         for _ in 0..parts {
             groups.push(vec_for(&[count])?);

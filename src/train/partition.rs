@@ -19,12 +19,12 @@
 //! tables are rarely in a cache anyway, are left alone.
 
 use std::ops::Range;
-use std::slice::IterMut;
 
 use rand::Rng;
 
 use super::data::{Feed, Feeds};
 use super::dealt_rows::{Among, DealtRows};
+use crate::array::filled;
 use crate::error::Result;
 use crate::split;
 use crate::table::Table;
@@ -146,70 +146,88 @@ impl Partition {
         }
     }
 
-    /// Divides records, by way of `space`, which is as long: each block in the order in which its samples
-    /// were, and last what fills no batch.
-    pub(super) fn divide<const N: usize>(
-        &self,
-        records: &mut Vec<[u32; N]>,
-        space: &mut Vec<[u32; N]>,
-    ) -> Rounds {
-        let block = |record: &[u32; N]| {
-            let [first, second] = self
-                .columns
-                .each_ref()
-                .map(|column| column.rows.part(record[column.word]));
-            self.blocks[first * self.workers + second]
-        };
-        let length = records.len().div_ceil(self.workers).max(1);
+    /// Divides records of `width` words, by way of `space`, which is as long: each block in the order in which
+    /// its samples were, and last what fills no batch.
+    pub(super) fn divide(&self, records: &mut [u32], width: usize, space: &mut [u32]) -> Rounds {
+        let length = (records.len() / width).div_ceil(self.workers).max(1) * width;
         let mut counts = vec![vec![0; self.blocks.len()]; records.len().div_ceil(length)];
         split::all(
             records.chunks(length).zip(&mut counts),
-            |(records, counts)| records.iter().for_each(|record| counts[block(record)] += 1),
+            |(records, counts)| {
+                for record in records.chunks_exact(width) {
+                    counts[self.block(record)] += 1;
+                }
+            },
         );
-        let mut rest = &mut space[..];
-        let mut places: Vec<Vec<IterMut<'_, [u32; N]>>> = Vec::new();
+        let mut rest = &mut *space;
+        let mut places: Vec<Vec<&mut [u32]>> = Vec::new();
         places.resize_with(counts.len(), || Vec::with_capacity(self.blocks.len()));
         for at in 0..self.blocks.len() {
             for (counts, places) in counts.iter().zip(&mut places) {
-                let (here, others) = std::mem::take(&mut rest).split_at_mut(counts[at]);
-                places.push(here.iter_mut());
+                let (here, others) = std::mem::take(&mut rest).split_at_mut(counts[at] * width);
+                places.push(here);
                 rest = others;
             }
         }
         split::all(
             records.chunks(length).zip(places),
-            |(records, mut places)| {
-                for record in records {
-                    if let Some(place) = places[block(record)].next() {
-                        *place = *record;
-                    }
-                }
+            |(records, places)| match width {
+                2 => self.scatter::<2>(records, places),
+                3 => self.scatter::<3>(records, places),
+                _ => self.scatter::<4>(records, places),
             },
         );
-        std::mem::swap(records, space);
-        let size = |at: usize| counts.iter().map(|counts| counts[at]).sum();
-        self.whole_batches(records, (0..self.blocks.len()).map(size))
+        let sizes = (0..self.blocks.len()).map(|at| counts.iter().map(|counts| counts[at]).sum());
+        self.whole_batches(space, width, sizes, records)
     }
 
-    /// Moves what fills no whole batch of its block, which are of these sizes, behind all others.
-    fn whole_batches<T: Copy>(
-        &self,
-        records: &mut [T],
-        sizes: impl Iterator<Item = usize>,
-    ) -> Rounds {
-        let mut blocks = Vec::with_capacity(self.blocks.len());
-        let mut left = Vec::with_capacity(self.blocks.len() * self.batch);
-        let (mut from, mut to) = (0, 0);
-        for size in sizes {
-            let whole = size - size % self.batch;
-            left.extend_from_slice(&records[from + whole..from + size]);
-            records.copy_within(from..from + whole, to);
-            blocks.push(to..to + whole);
-            (from, to) = (from + size, to + whole);
+    /// The number of a record's block.
+    #[inline(always)]
+    fn block(&self, record: &[u32]) -> usize {
+        let columns = self.columns.each_ref();
+        let [first, second] = columns.map(|column| column.rows.part(record[column.word]));
+        self.blocks[first * self.workers + second]
+    }
+
+    /// Copies records of `N` words to the places of their blocks, one after the other.
+    fn scatter<const N: usize>(&self, records: &[u32], mut places: Vec<&mut [u32]>) {
+        for record in records.as_chunks::<N>().0 {
+            let places = &mut places[self.block(record)];
+            if let Some((place, others)) = std::mem::take(places).split_first_chunk_mut::<N>() {
+                *place = *record;
+                *places = others;
+            }
         }
-        records[to..from].copy_from_slice(&left);
-        let rest = to..from;
-        Rounds { blocks, rest }
+    }
+
+    /// Copies blocks of these sizes, and behind all of them what fills no whole batch of its block.
+    fn whole_batches(
+        &self,
+        blocks: &[u32],
+        width: usize,
+        sizes: impl Iterator<Item = usize> + Clone,
+        records: &mut [u32],
+    ) -> Rounds {
+        let whole = |size: usize| size - size % self.batch;
+        let (mut from, mut to) = (0, 0);
+        let mut left: usize = sizes.clone().map(whole).sum();
+        let mut ranges = Vec::with_capacity(self.blocks.len());
+        let rest = left..records.len() / width;
+        for size in sizes {
+            let (middle, end) = (from + whole(size), from + size);
+            for (range, to) in [(from..middle, to), (middle..end, left)] {
+                let (range, to) = (range.start * width..range.end * width, to * width);
+                records[to..to + range.len()].copy_from_slice(&blocks[range]);
+            }
+            ranges.push(to..to + whole(size));
+            to += whole(size);
+            left += size - whole(size);
+            from = end;
+        }
+        Rounds {
+            blocks: ranges,
+            rest,
+        }
     }
 }
 
@@ -252,18 +270,17 @@ impl IndexColumn {
             Feed::Column { data, .. } => data.width(),
             _ => 0,
         });
-        let indices = match &feeds.feeds[input] {
-            Feed::Column { data, .. } => Some(data.words(0)),
-            _ => None,
-        };
-        let samples = indices.into_iter();
-        let samples = samples.flat_map(|indices| (0..feeds.count).map(move |k| indices.word(k)));
+        let mut samples = filled(rows.div_ceil(1 << shift), 0)?;
+        if let Feed::Column { data, .. } = &feeds.feeds[input] {
+            let indices = data.words(0);
+            (0..feeds.count).for_each(|k| samples[(indices.word(k) >> shift) as usize] += 1);
+        }
         let drawn = (0..feeds.feeds.len())
             .filter(|&at| feeds.feeds[at].draws_items() && share(lookups, input, at));
         Ok(IndexColumn {
             word: words.sum(),
             drawn: drawn.collect(),
-            rows: DealtRows::new((rows, shift), parts, samples)?,
+            rows: DealtRows::new(samples, shift, parts)?,
         })
     }
 }

@@ -57,8 +57,8 @@ macro_rules! with_records {
 /// The samples of an epoch, a window of them at a time.
 pub(super) struct Samples {
     records: Records,
-    /// As many again, where samples are divided among workers.
-    space: Records,
+    /// As many words as the records, where samples are divided among workers.
+    space: Vec<u32>,
     /// How to divide them, if they are.
     partition: Option<Partition>,
     /// How those of the window were divided.
@@ -107,7 +107,7 @@ impl Samples {
                 Some(4) => Records::Four(filled(room, [0; 4])?),
                 _ => Records::Numbers(filled(room, 0)?),
             },
-            space: Records::Numbers(Vec::new()),
+            space: Vec::new(),
             partition: None,
             rounds: None,
             order: RandomOrder::default(),
@@ -149,23 +149,16 @@ impl Samples {
         let Some(partition) = &self.partition else {
             return Ok(());
         };
-        macro_rules! divided {
-            ($($kind:ident)*) => {
-                match (&mut self.records, &mut self.space) {
-                    $((Records::$kind(records), Records::$kind(space)) => {
-                        Some(partition.divide(records, space))
-                    })*
-                    $((Records::$kind(records), space) => {
-                        let mut more = filled(records.len(), records[0])?;
-                        let rounds = partition.divide(records, &mut more);
-                        *space = Records::$kind(more);
-                        Some(rounds)
-                    })*
-                    (Records::Numbers(_), _) => None,
-                }
-            };
+        let (width, records) = match &mut self.records {
+            Records::Numbers(_) | Records::One(_) => return Ok(()),
+            Records::Two(records) => (2, records.as_flattened_mut()),
+            Records::Three(records) => (3, records.as_flattened_mut()),
+            Records::Four(records) => (4, records.as_flattened_mut()),
+        };
+        if self.space.is_empty() {
+            self.space = filled(records.len(), 0)?;
         }
-        self.rounds = divided!(One Two Three Four);
+        self.rounds = Some(partition.divide(records, width, &mut self.space));
         Ok(())
     }
 

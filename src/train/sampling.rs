@@ -205,7 +205,6 @@ impl Sampler {
 
     /// As [`draw`](Self::draw), among some items; after many tries among all, for a user who may know all
     /// of these.
-    #[inline]
     pub(super) fn draw_among<R: Rng>(
         &self,
         rng: &mut R,

@@ -74,8 +74,8 @@ proptest! {
         let mut records: Vec<[u32; 2]> =
             (0..count).map(|k| [any_index(k, USERS), any_index(k.rotate_left(9), ITEMS)]).collect();
         let mut expected = records.clone();
-        let mut space = vec![[0; 2]; records.len()];
-        let rounds = partition.divide(&mut records, &mut space);
+        let mut space = vec![0; 2 * records.len()];
+        let rounds = partition.divide(records.as_flattened_mut(), 2, &mut space);
         for worker in 0..workers {
             for (round, range) in rounds.of(worker, workers).enumerate() {
                 prop_assert!(range.len().is_multiple_of(batch));
