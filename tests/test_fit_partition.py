@@ -1,4 +1,4 @@
-"""Samples that are divided among workers by the rows that they look up: each is trained once an epoch."""
+"""Samples that are divided among workers by the rows they look up: each comes once an epoch."""
 
 import numpy as np
 import pytest

@@ -11,7 +11,7 @@ LINE = 64
 
 
 def test_the_items_of_a_model_begin_at_a_cache_line(tmp_path: Path) -> None:
-    data = datasets.make_interactions(n_users=30, n_items=40, random_state=0)
+    data = datasets.make_interactions(30, 40, 8)
     for model in (BPR(factors=5, epochs=1), ImplicitALS(factors=5, epochs=1)):
         model.fit(data)
         model.save(tmp_path / "model")
