@@ -202,7 +202,8 @@ impl Samples {
         Ok(end > 0)
     }
 
-    /// The number of the sample at some position of the window; `None` without the memory to find it.
+    /// The number of the sample at some position of the window, whose samples were not divided; `None`
+    /// without the memory to find it.
     pub(super) fn number_at(&self, position: usize) -> Option<u32> {
         let mut place = self.start + position;
         for (bucket, size) in self.order.sizes().enumerate() {
