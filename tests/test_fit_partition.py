@@ -6,6 +6,13 @@ import pytest
 import wyrmling as wy
 
 USERS, ITEMS, SAMPLES = 400, 1600, 20_000
+# Rows are dealt out by the page, 8 of them where they have so many numbers: enough for all workers.
+WIDTH = 64
+
+
+def table(numbers: np.ndarray) -> wy.Parameter:
+    """A table whose rows have each one number of these over and over."""
+    return wy.Parameter(np.repeat(numbers.astype(np.float64)[:, None], WIDTH, axis=1))
 
 
 def columns(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -20,17 +27,18 @@ def columns(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def test_every_sample_comes_once_and_whole(threads: int, batch_size: int) -> None:
     users, items = columns()
     numbers = np.arange(1, SAMPLES + 1, dtype=np.float64)
-    of_users, of_items = wy.Parameter(np.arange(USERS) * 1.0), wy.Parameter(np.arange(ITEMS) * 1.0)
+    of_users, of_items = table(np.arange(USERS)), table(np.arange(ITEMS))
     u, i = wy.IndexInput([0]), wy.IndexInput([0])
     y, number = wy.Input(np.zeros(1)), wy.Input(np.zeros(1))
     # Zero, and without a gradient, where the columns of a sample are together.
-    loss = ((of_users[u] + 3.0 * of_items[i] - y) ** 2 + number).sum()
+    both = (of_users[u] + 3.0 * of_items[i]).mean(axis=1)
+    loss = ((both - y) ** 2 + number).sum()
     data = {u: users, i: items, y: users + 3.0 * items, number: numbers}
     history = wy.fit(
         loss, data, optimizer=wy.SGD(0.01), epochs=3, batch_size=batch_size, threads=threads
     )
     assert history.loss == [SAMPLES * (SAMPLES + 1) / 2] * 3
-    assert np.array_equal(of_users.value, np.arange(USERS))
+    assert np.array_equal(of_users.value[:, 5], np.arange(USERS))
 
 
 @pytest.mark.parametrize("given", [False, True])
@@ -42,19 +50,19 @@ def test_items_are_drawn_as_often_as_without(given: bool) -> None:
     u, i, j = wy.IndexInput([0]), wy.IndexInput([0]), wy.IndexInput([0])
     if given:
         sampler = wy.sampling.Uniform(ITEMS, positives=known, given=u)
-    of_users, of_items = wy.Parameter(np.zeros(USERS)), wy.Parameter(np.zeros(ITEMS))
+    of_users, of_items = table(np.zeros(USERS)), table(np.zeros(ITEMS))
     # The gradient of an item is how often it was drawn.
-    loss = (of_users[u] + of_items[i] * 0.0 + of_items[j]).sum()
+    loss = (of_users[u] + of_items[i] * 0.0 + of_items[j]).sum() / WIDTH
     wy.fit(
         loss,
         {u: users, i: items},
         sample={j: sampler},
-        optimizer=wy.SGD(1.0),
+        optimizer=wy.SGD(float(WIDTH)),
         epochs=100,
         batch_size=16,
         threads=2,
     )
-    drawn = -of_items.value
+    drawn = -of_items.value[:, 0]
     of_user_3 = 100 * np.count_nonzero(users == 3) if given else 0
     expected = 100 * SAMPLES / ITEMS
     assert drawn[777] == pytest.approx(of_user_3 + expected, rel=0.1)
@@ -62,3 +70,28 @@ def test_items_are_drawn_as_often_as_without(given: bool) -> None:
     # Several workers may lose an update of each other; draws vary by the square root.
     assert others.mean() == pytest.approx(expected, rel=0.05)
     assert others.std() < 4 * np.sqrt(expected)
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_no_update_is_lost_but_at_the_end_of_an_epoch(threads: int) -> None:
+    epochs, batch_size = 5, 16
+    rng = np.random.default_rng(1)
+    users = (USERS * rng.random(5 * SAMPLES) ** 4).astype(np.uint32)
+    items = (ITEMS * rng.random(5 * SAMPLES) ** 4).astype(np.uint32)
+    of_users, of_items = table(np.zeros(USERS)), table(np.zeros(ITEMS))
+    u, i, j = wy.IndexInput([0]), wy.IndexInput([0]), wy.IndexInput([0])
+    # The gradient of a row is how often it was looked up.
+    wy.fit(
+        (of_users[u] + of_items[i] + of_items[j]).sum() / WIDTH,
+        {u: users, i: items},
+        sample={j: wy.sampling.Uniform(ITEMS)},
+        optimizer=wy.SGD(float(WIDTH)),
+        epochs=epochs,
+        batch_size=batch_size,
+        threads=threads,
+    )
+    # What fills no batch of its block may race: less than a batch in each of threads² blocks.
+    racing = epochs * threads**2 * batch_size
+    count = epochs * len(users)
+    assert 0 <= count + of_users.value[:, 0].sum() < racing
+    assert 0 <= 2 * count + of_items.value[:, 0].sum() < 2 * racing
