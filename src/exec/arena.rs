@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use std::ptr::NonNull;
 
 use crate::error::{Error, Result};
+use crate::table::moves::CACHE_LINE;
 
-/// Alignment of every value, and the multiple that its memory is rounded up to: a cache line.
-pub(super) const LINE: usize = 64;
+/// Alignment of every value, and the multiple that its memory is rounded up to.
+pub(super) const LINE: usize = CACHE_LINE;
 
 /// Assigns offsets.
 #[derive(Debug, Default)]

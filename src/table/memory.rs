@@ -4,10 +4,8 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
+use super::moves::CACHE_LINE;
 use crate::error::{Error, Result};
-
-/// Alignment of a table's memory: a cache line, and the widest vector.
-const ALIGN: usize = 64;
 
 /// Zeroed, aligned memory.
 #[derive(Debug)]
@@ -30,7 +28,7 @@ impl Zeroed {
     /// [`Error::Memory`] if they cannot be had.
     pub(super) fn new(bytes: usize) -> Result<Self> {
         let refuse = || Error::Memory(format!("a table of {bytes} bytes cannot be allocated"));
-        let layout = Layout::from_size_align(bytes.max(1), ALIGN).map_err(|_| refuse())?;
+        let layout = Layout::from_size_align(bytes.max(1), CACHE_LINE).map_err(|_| refuse())?;
         // SAFETY: the layout's size is not zero.
         let start = unsafe { alloc_zeroed(layout) };
         let start = NonNull::new(start).ok_or_else(refuse)?;

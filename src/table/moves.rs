@@ -160,9 +160,8 @@ pub fn prefetch<T>(start: *const T, bytes: usize) {
 /// costs more than it saves.
 pub const CACHED: usize = 1 << 20;
 
-/// Bytes in a cache line.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-const CACHE_LINE: usize = 64;
+/// Bytes in a cache line, and in the widest vector.
+pub const CACHE_LINE: usize = 64;
 
 #[cfg(all(target_arch = "x86_64", not(miri), not(wyrmling_atomic_moves)))]
 mod vectors;

@@ -33,11 +33,13 @@ pub(super) enum Feed {
 impl Feed {
     /// Whether a [`Sampler`](super::Sampler) alone draws it.
     pub(super) fn draws_items(&self) -> bool {
-        let by = match self {
-            Feed::Drawn { by, .. } => by,
-            _ => return false,
-        };
-        matches!(by, Drawer::Items { .. })
+        matches!(
+            self,
+            Feed::Drawn {
+                by: Drawer::Items { .. },
+                ..
+            }
+        )
     }
 }
 

@@ -23,6 +23,7 @@ pub(super) struct DealtRows {
     parts: Vec<u8>,
     /// The groups of each part.
     groups: Vec<Vec<u32>>,
+    // What dealing needs, kept so that an epoch allocates nothing for it.
     /// All groups, in the order in which they were dealt last.
     order: Vec<usize>,
     /// Samples of each part, as it is dealt.

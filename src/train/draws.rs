@@ -30,7 +30,8 @@ impl Feeds {
     /// caller's own.
     pub(super) fn draw<R: rand::Rng>(
         &self,
-        (batch, among): (usize, Option<Among<'_>>),
+        batch: usize,
+        among: Option<Among<'_>>,
         count: usize,
         rng: &mut R,
         buffers: &mut [InputBuffer],

@@ -123,11 +123,11 @@ pub fn fit_function(
         match loss.program().filter(|_| job.batch == 1) {
             Some(program) => {
                 let new = || SamplePlanStep::new(loss, program, &job.feeds, optimizer, &states);
-                job.run(fit, optimizer, stop, observer, (None, new))
+                job.run(fit, optimizer, stop, observer, None, new)
             }
             None => {
                 let new = || FunctionStep::new(loss, &job.feeds, optimizer, &states);
-                job.run(fit, optimizer, stop, observer, (None, new))
+                job.run(fit, optimizer, stop, observer, None, new)
             }
         }
     };
@@ -166,11 +166,11 @@ fn run(
         true => None,
         false => {
             let lookups: Vec<_> = lookups.collect();
-            Partition::new(feeds, &lookups, (job.workers, job.batch))?
+            Partition::new(feeds, &lookups, job.workers, job.batch)?
         }
     };
     let new = || PlanStep::new(program, feeds, optimizer, &states, &plans);
-    job.run(fit, optimizer, stop, observer, (partition, new))
+    job.run(fit, optimizer, stop, observer, partition, new)
 }
 
 /// What is trained, on which samples.
@@ -225,7 +225,8 @@ impl<'a> Job<'a> {
         optimizer: &Optimizer,
         stop: &AtomicBool,
         observer: &mut dyn Observer,
-        (partition, new): (Option<Partition>, impl Fn() -> Result<S>),
+        partition: Option<Partition>,
+        new: impl Fn() -> Result<S>,
     ) -> Result<History> {
         let (feeds, workers, batch) = (&self.feeds, self.workers, self.batch);
         // What samplers read is locked as what is trained, so that nobody else writes it.

@@ -12,11 +12,13 @@
 //! each epoch, at random, so over epochs an item is compared with all others as often as without. Users
 //! stay where they are, and so do the cache lines of their rows.
 //!
-//! Rows that share a cache line, such as biases, or a page are dealt together, as a group.
+//! Rows that share a cache line, such as biases, are dealt together, as a group. Groups of items are a page:
+//! processors fetch lines that follow those in use, but none of another page. Users are cut into ranges, which
+//! meet at few rows.
 //!
 //! Limits: samples that fill no whole batch of their round are trained at the end, by all workers as they
-//! come. Other tables are shared as before. There is a second list of the samples, so long epochs, whose
-//! tables are rarely in a cache anyway, are left alone.
+//! come. Other tables are shared as before. Long epochs and large tables, of which a row is rarely in another
+//! core's cache, are left alone, and so are samples that are not shuffled as records ([`samples`](super::samples)).
 
 use std::ops::Range;
 
@@ -28,10 +30,9 @@ use crate::array::filled;
 use crate::error::Result;
 use crate::split;
 use crate::table::Table;
+use crate::table::moves::CACHE_LINE;
 
-/// Bytes of a cache line.
-const LINE: usize = 64;
-/// Bytes of a page. Processors fetch lines that follow those in use, but none of another page.
+/// Bytes of a page.
 const PAGE: usize = 1 << 12;
 /// Groups of rows a worker has of each table, at least: fewer can be too unequal.
 const LEAST_GROUPS: usize = 8;
@@ -39,7 +40,7 @@ const LEAST_GROUPS: usize = 8;
 const LEAST_BATCHES: usize = 8;
 /// Most workers: a part is numbered by a byte.
 const MOST_PARTS: usize = 1 << 8;
-/// Most samples.
+/// Most samples: there is a second list of them.
 const MOST_SAMPLES: usize = 1 << 22;
 /// Bytes of both tables, at most: of larger ones a row is rarely in the cache of another core.
 const MOST_BYTES: usize = 16 << 20;
@@ -72,7 +73,6 @@ pub(super) struct Partition {
 }
 
 /// Where the samples of a window are, after they were divided.
-#[derive(Debug, PartialEq)]
 pub(super) struct Rounds {
     /// Those of each worker in each round, the workers of a round one after the other.
     blocks: Vec<Range<usize>>,
@@ -96,7 +96,8 @@ impl Partition {
     pub(super) fn new(
         feeds: &Feeds,
         lookups: &[TableLookup<'_>],
-        (workers, batch): (usize, usize),
+        workers: usize,
+        batch: usize,
     ) -> Result<Option<Self>> {
         let least = LEAST_BATCHES * workers * workers * batch;
         let fits = (2..=MOST_PARTS).contains(&workers)
@@ -112,23 +113,21 @@ impl Partition {
             return Ok(None);
         }
         let [users, items] = columns;
-        let mut users = IndexColumn::new(feeds, lookups, (users, LINE), workers)?;
-        let items = IndexColumn::new(feeds, lookups, (items, PAGE), workers)?;
-        users.rows.cut();
-        let partition = Partition::of([users, items], workers, batch);
+        let mut users = IndexColumn::new(feeds, lookups, users, CACHE_LINE, workers)?;
+        let items = IndexColumn::new(feeds, lookups, items, PAGE, workers)?;
         let enough = |column: &IndexColumn| column.rows.used() >= LEAST_GROUPS * workers;
-        Ok(partition.columns.iter().all(enough).then_some(partition))
-    }
-
-    fn of(columns: [IndexColumn; 2], workers: usize, batch: usize) -> Self {
+        if !(enough(&users) && enough(&items)) {
+            return Ok(None);
+        }
+        users.rows.cut();
         let parts = (0..workers).flat_map(|first| (0..workers).map(move |second| (first, second)));
         let block = |(first, second)| (second + workers - first) % workers * workers + first;
-        Partition {
+        Ok(Some(Partition {
             workers,
             batch,
-            columns,
+            columns: [users, items],
             blocks: parts.map(block).collect(),
-        }
+        }))
     }
 
     /// Deals the rows of the second table out anew.
@@ -257,14 +256,17 @@ impl IndexColumn {
     fn new(
         feeds: &Feeds,
         lookups: &[TableLookup<'_>],
-        (input, bytes): (usize, usize),
+        input: usize,
+        bytes: usize,
         parts: usize,
     ) -> Result<Self> {
         let tables = || (lookups.iter().filter(|l| l.input == input)).map(|l| l.table);
         let rows = tables().map(|table| table.ty().shape[0]).max().unwrap_or(0);
         let width = |table: &Table| (table.width() * table.ty().dtype.size()).max(1);
         let least = tables().map(|table| bytes.div_ceil(width(table))).min();
-        let most = tables().map(|table| LINE.div_ceil(width(table))).max();
+        let most = tables()
+            .map(|table| CACHE_LINE.div_ceil(width(table)))
+            .max();
         let shift = least.max(most).unwrap_or(1).next_power_of_two().ilog2();
         let words = feeds.feeds[..input].iter().map(|feed| match feed {
             Feed::Column { data, .. } => data.width(),

@@ -9,7 +9,8 @@
 //! there at a time: some buckets of the [order](super::shuffle), for which all columns are read in
 //! sequence, once a window. The order is that of all at once.
 //!
-//! Limits: a record has up to four words of 32 bits; records take that much memory beside the columns.
+//! Limits: a record has up to four words of 32 bits; records take that much memory beside the columns, twice
+//! where they are divided among workers ([`partition`](super::partition)).
 //! A window has a quarter of the samples, or 256 MiB of records if that is less. Of larger samples the
 //! numbers alone are in it, and each is read where it is in the column, which waits for the disk if that
 //! is not in memory.
@@ -150,6 +151,7 @@ impl Samples {
             return Ok(());
         };
         let (width, records) = match &mut self.records {
+            // Two indices are two words.
             Records::Numbers(_) | Records::One(_) => return Ok(()),
             Records::Two(records) => (2, records.as_flattened_mut()),
             Records::Three(records) => (3, records.as_flattened_mut()),

@@ -74,7 +74,7 @@ pub(super) struct RunContext<'a> {
     pub computed: AtomicUsize,
     /// Batches of the window that have been applied.
     pub applied: AtomicUsize,
-    /// Rounds of the window that workers have finished, all together.
+    /// Rounds of the window that workers have finished, the sum over all workers.
     pub finished: AtomicUsize,
 }
 
@@ -224,7 +224,7 @@ impl<'a, S: BatchStep> Worker<'a, S> {
             let rng = &mut self.rng;
             let staged = samples
                 .fill(start..start + count, feeds, &mut self.staged)
-                .and_then(|()| feeds.draw((shared.batch, among), count, rng, &mut self.staged));
+                .and_then(|()| feeds.draw(shared.batch, among, count, rng, &mut self.staged));
             if !shared.goes_on(staged)? {
                 return Ok(());
             }

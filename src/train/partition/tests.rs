@@ -59,7 +59,7 @@ fn lookups(tables: &[Table; 3]) -> Vec<TableLookup<'_>> {
 
 fn partition(feeds: &Feeds, workers: usize, batch: usize) -> Option<Partition> {
     let tables = tables();
-    let found = Partition::new(feeds, &lookups(&tables), (workers, batch)).unwrap();
+    let found = Partition::new(feeds, &lookups(&tables), workers, batch).unwrap();
     found.map(|mut partition| {
         partition.deal(&mut stream(1, 2, 3));
         partition
@@ -190,12 +190,64 @@ fn what_is_drawn_is_of_the_part_and_each_item_as_often() {
 }
 
 #[test]
+fn no_part_is_without_rows() {
+    // As many groups as parts, of which one has all samples, or none has any.
+    for weights in [
+        vec![100, 0, 0, 0],
+        vec![0, 0, 0, 100],
+        vec![0; 4],
+        vec![u32::MAX; 4],
+    ] {
+        let mut rows = DealtRows::new(weights, 0, 4).unwrap();
+        for epoch in 0..20 {
+            rows.deal(&mut stream(1, 0, epoch));
+            for part in 0..4 {
+                let drawn = &[][..];
+                let among = Among {
+                    drawn,
+                    rows: &rows,
+                    part,
+                };
+                assert_eq!((among.count(), among.parts()), (1, 4));
+                assert!(among.has(among.item(0)) && !among.has(4) && !among.has(u32::MAX));
+            }
+        }
+        rows.cut();
+        assert!((0..4).all(|row| rows.part(row) < 4));
+        assert!((1..4).all(|row| rows.part(row - 1) <= rows.part(row)));
+    }
+}
+
+#[test]
+fn a_sampler_of_fewer_items_than_the_table_has_stays_in_its_own() {
+    let rows = vec![1; 100];
+    let mut rows = DealtRows::new(rows, 4, 2).unwrap();
+    let mut rng = stream(3, 0, 0);
+    rows.deal(&mut rng);
+    // Items of one group are in one part; for the other part they are drawn all the same.
+    for sampler in [
+        Sampler::uniform(3).unwrap(),
+        Sampler::popularity(&[0.0, 1.0, 2.0], 1.0).unwrap(),
+    ] {
+        for part in 0..2 {
+            let among = Among {
+                drawn: &[],
+                rows: &rows,
+                part,
+            };
+            let items = (0..1000).map(|_| sampler.draw_among(&mut rng, None, &among));
+            assert!(items.into_iter().all(|item| item < 3));
+        }
+    }
+}
+
+#[test]
 fn only_what_has_rows_of_two_tables_is_divided() {
     let feeds = feeds(20_000, any_index);
     let tables = tables();
     let all = lookups(&tables);
     let find = |lookups: &[TableLookup<'_>], workers, batch| {
-        Partition::new(&feeds, lookups, (workers, batch))
+        Partition::new(&feeds, lookups, workers, batch)
             .unwrap()
             .is_some()
     };
