@@ -37,10 +37,6 @@ pub(crate) unsafe fn rows<T: Number, P: GradientRows<T>>(
             assert!(fits && factors, "a gradient of rows has one row an index");
         }
     }
-    assert!(
-        scratch.row.len() == width,
-        "scratch is for rows of this width"
-    );
     if target.adds() {
         let lr = target.settings.lr;
         let factor = T::of(1.0 - lr * target.settings.l2);
@@ -54,14 +50,13 @@ pub(crate) unsafe fn rows<T: Number, P: GradientRows<T>>(
                 Shrink::First(factor, scratch.distinct.is_first())
             }
         };
-        // SAFETY: the indices are rows of the table, and others use it as `access` says, by the
-        // conditions of this function. Terms were just found to be as long as the indices imply, and
-        // the scratch as long as a row.
-        unsafe { sgd::rows(access, target.table, lr, shrink, parts, &mut scratch.row) };
+        // SAFETY: the indices are rows of the table, and others use it by moves if at all, by the
+        // conditions of this function. Terms were just found to be as long as the indices imply.
+        unsafe { sgd::rows(target.table, lr, shrink, parts) };
     } else {
         // SAFETY: the indices are rows of the table, its state is that of a table of its type, and
         // others use both as `access` says, by the conditions of this function. Terms were just found
-        // to be as long as the indices imply, and the scratch as long as a row.
+        // to be as long as the indices imply.
         unsafe { grouped::rows(access, target, parts, scratch) };
     }
 }

@@ -5,9 +5,10 @@
 //! some rows' numbers and of [`Term`]s that add up to these rows. A program leaves them in its memory,
 //! where they are read without a copy; a step by hand has one part of one term.
 //!
-//! How a row reaches the arithmetic ([`Access`]) is what tells one worker from many. A worker alone
-//! works on the table in place. Several workers move a row to scratch, change it there, and move it
-//! back; an update by another worker in between is lost, as is usual with Hogwild (Recht et al. 2011).
+//! Rows that a gradient is added to are changed where they are, by moves ([`sgd`](super::sgd)). For other
+//! rules how a row reaches the arithmetic ([`Access`]) is what tells one worker from many: a worker alone
+//! works on the table in place, several move a row to scratch, change it there, and move it back. An update
+//! by another worker in between is lost, as is usual with Hogwild (Recht et al. 2011).
 
 use super::distinct::DistinctRows;
 use super::{L2Per, Rule, Settings, State};
@@ -107,8 +108,6 @@ impl<T> GradientRows<T> for OnePart<'_, T> {
 #[derive(Debug)]
 pub(crate) struct Scratch<T> {
     pub(super) distinct: DistinctRows,
-    /// A copy of a row.
-    pub(super) row: Vec<T>,
     /// Lines of numbers for one row, or for many rows if each is a single number: the sum of
     /// gradients, copies of the parameter and of two rows of state, and counts of steps.
     pub(super) lines: [Vec<T>; 5],
@@ -124,20 +123,15 @@ impl<T: Number> Scratch<T> {
         let line = || filled(length, T::zero());
         Ok(Scratch {
             distinct: DistinctRows::new(rows)?,
-            row: filled(width, T::zero())?,
             lines: [line()?, line()?, line()?, line()?, line()?],
         })
     }
 
-    /// Scratch for rows of `width` numbers that are added as they come.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub(super) fn plain(width: usize) -> Result<Self> {
-        Ok(Scratch {
+    /// Scratch for rows that are added as they come.
+    pub(super) fn plain() -> Self {
+        Scratch {
             distinct: DistinctRows::default(),
-            row: filled(width, T::zero())?,
             lines: Default::default(),
-        })
+        }
     }
 }

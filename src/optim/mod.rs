@@ -363,7 +363,7 @@ impl Optimizer {
                 Some(indices) => {
                     let width = work.table.width();
                     let mut scratch = match target.groups() {
-                        false => Scratch::<T>::plain(width)?,
+                        false => Scratch::<T>::plain(),
                         true => Scratch::new(width, indices.len())?,
                     };
                     let parts = OnePart { indices, rows: numbers };

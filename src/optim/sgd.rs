@@ -6,25 +6,11 @@
 //! sparse models are trained with, so its loops are kept bare: one for every form of a term,
 //! compiled for the usual widths.
 
-use super::gradient::{Access, GradientRows, Term};
-use crate::array::{Number, Real};
+use super::gradient::{GradientRows, Term};
+use crate::array::Number;
 use crate::simd::{self, Machine, by_width, multiversion};
-use crate::table::{Table, moves};
-
-/// How rows are reached, as a type.
-trait Reach {
-    const ACCESS: Access;
-}
-
-struct Alone;
-impl Reach for Alone {
-    const ACCESS: Access = Access::Alone;
-}
-
-struct Shared;
-impl Reach for Shared {
-    const ACCESS: Access = Access::Shared;
-}
+use crate::table::Table;
+use crate::table::moves::{self, Relaxed};
 
 /// What rows are multiplied with before a gradient is added to them.
 #[derive(Clone, Copy)]
@@ -57,89 +43,57 @@ impl<T: Number> Shrink<'_, T> {
     }
 }
 
-/// The row at `at`, to be changed: in place, or a copy that [`finish`] takes back.
+/// Adds `step` times `N` terms to the rows `indices`, of `width` numbers, which shrink before.
+///
+/// Rows are changed where they are, by moves: those of a worker alone, too, for which plain loads
+/// would be no faster.
 ///
 /// # Safety
-/// `at` is a row as long as `copy`. If `A` is [`Alone`] nobody else uses it, else everybody
-/// uses moves.
+/// As for [`rows`].
 #[inline(always)]
-unsafe fn begin<A: Reach, M: Machine, T: Real>(m: M, at: *mut T, copy: &mut [T]) -> &mut [T] {
-    if A::ACCESS == Access::Alone {
-        // SAFETY: `at` is a row of `copy.len()` numbers in the table's memory, hence valid and aligned.
-        // `A` is `Alone`, so nobody else uses it while the slice lives: `add` and `add_two` drop it
-        // before they take the next row.
-        return unsafe { std::slice::from_raw_parts_mut(at, copy.len()) };
-    }
-    // SAFETY: `at` is a row of `copy.len()` numbers in the table's memory, and `A` is not `Alone`, so
-    // everybody writes it by moves only.
-    unsafe { moves::load_row_on(m, at, copy) };
-    copy
+unsafe fn add<M: Machine, T: Number, const N: usize>(
+    m: M,
+    (table, width): (&Table, usize),
+    indices: &[u32],
+    shrink: Shrink<'_, T>,
+    step: T,
+    terms: [Term<&[T]>; N],
+) {
+    let start = table.pointer::<T>();
+    by_width!(M, T, width, W => {
+        for (k, &i) in indices.iter().enumerate() {
+            let terms = terms.each_ref().map(|term| {
+                // SAFETY: by the conditions of this function a term has a row for each index, of `width`,
+                // that is `W`, numbers.
+                let row = unsafe { term.rows.get_unchecked(k * W..(k + 1) * W) };
+                (term.factor(k, step), row)
+            });
+            let at = start.wrapping_add(i as usize * W);
+            // SAFETY: by the conditions of this function `i` is a row of the table, whose rows have
+            // `width`, that is `W`, numbers, and others use the table by moves if at all.
+            unsafe { simd::dot::add_terms::<Relaxed, M, T, N>(m, terms, shrink.factor(k), at) };
+        }
+    });
 }
 
-/// Puts the row at `at` back, if it was copied.
-///
-/// # Safety
-/// As for [`begin`].
-#[inline(always)]
-unsafe fn finish<A: Reach, M: Machine, T: Real>(m: M, at: *mut T, copy: &[T]) {
-    if A::ACCESS == Access::Shared {
-        // SAFETY: `at` is a row of `copy.len()` numbers in the table's memory, and `A` is `Shared`, so
-        // everybody reads and writes it by moves only.
-        unsafe { moves::store_row_on(m, at, copy) };
+multiversion! {
+    /// [`add`] of one term, by [`rows`] alone.
+    fn add_one<T: Number>(
+        m: M, table: (&Table, usize), indices: &[u32], shrink: Shrink<'_, T>, step: T, term: Term<&[T]>,
+    ) {
+        // SAFETY: only `rows` calls this, whose conditions are the same.
+        unsafe { add(m, table, indices, shrink, step, [term]) }
     }
 }
 
 multiversion! {
-    /// Adds `step` times a term to the rows `indices`, which shrink before.
-    #[allow(clippy::too_many_arguments, reason = "what a kernel needs, as plain values")]
-    fn add<T: Number, A: Reach>(
-        m: M, table: &Table, indices: &[u32], shrink: Shrink<'_, T>, step: T, term: Term<&[T]>,
-        copy: &mut [T], _reach: A,
+    /// [`add`] of two terms, by [`rows`] alone.
+    fn add_two<T: Number>(
+        m: M, table: (&Table, usize), indices: &[u32], shrink: Shrink<'_, T>, step: T,
+        terms: [Term<&[T]>; 2],
     ) {
-        let start = table.pointer::<T>();
-        by_width!(M, T, copy.len(), W => {
-            let copy = &mut copy[..W];
-            let rows = indices.iter().zip(term.rows.chunks_exact(W)).enumerate();
-            for (k, (&i, x)) in rows {
-                let factor = term.factor(k, step);
-                // SAFETY: only `rows` calls this. By its conditions `i` is a row of the table, whose
-                // rows have `copy.len()`, that is `W`, numbers, and others use the table as `A` says.
-                unsafe {
-                    let at = start.wrapping_add(i as usize * W);
-                    let w = begin::<A, M, T>(m, at, copy);
-                    simd::dot::axpby(m, factor, x, shrink.factor(k), w);
-                    finish::<A, M, T>(m, at, copy);
-                }
-            }
-        });
-    }
-}
-
-multiversion! {
-    /// Adds `step` times two terms to the rows `indices`, which shrink before.
-    #[allow(clippy::too_many_arguments, reason = "two terms of two each")]
-    fn add_two<T: Number, A: Reach>(
-        m: M, table: &Table, indices: &[u32], shrink: Shrink<'_, T>, step: T,
-        first: (&[T], &[T]), second: (&[T], &[T]), copy: &mut [T], _reach: A,
-    ) {
-        let start = table.pointer::<T>();
-        by_width!(M, T, copy.len(), W => {
-            let copy = &mut copy[..W];
-            let first = first.0.iter().zip(first.1.chunks_exact(W));
-            let second = second.0.iter().zip(second.1.chunks_exact(W));
-            let rows = indices.iter().zip(first).zip(second).enumerate();
-            for (k, ((&i, (&a, x)), (&b, y))) in rows {
-                // SAFETY: only `rows` calls this. By its conditions `i` is a row of the table, whose
-                // rows have `copy.len()`, that is `W`, numbers, and others use the table as `A` says.
-                unsafe {
-                    let at = start.wrapping_add(i as usize * W);
-                    let w = begin::<A, M, T>(m, at, copy);
-                    let (first, second) = ((step * a, x), (step * b, y));
-                    simd::dot::axpby_two(m, first, second, shrink.factor(k), w);
-                    finish::<A, M, T>(m, at, copy);
-                }
-            }
-        });
+        // SAFETY: only `rows` calls this, whose conditions are the same.
+        unsafe { add(m, table, indices, shrink, step, terms) }
     }
 }
 
@@ -168,21 +122,18 @@ unsafe fn add_numbers<T: Number>(
     }
 }
 
-/// Applies the rows of a gradient, `copy` being as long as one.
+/// Applies the rows of a gradient.
 ///
 /// # Safety
-/// As for [`apply::rows`](super::apply::rows).
+/// All indices are rows of the table, and each term has one of its width for each index. Others use
+/// the table by moves, if at all.
 pub(super) unsafe fn rows<T: Number, P: GradientRows<T>>(
-    access: Access,
     table: &Table,
     lr: f64,
     shrink: Shrink<'_, T>,
     parts: &P,
-    copy: &mut [T],
 ) {
-    if copy.is_empty() {
-        return;
-    }
+    let width = table.width();
     let step = -T::of(lr);
     let mut rest = shrink;
     for p in 0..parts.count() {
@@ -190,40 +141,18 @@ pub(super) unsafe fn rows<T: Number, P: GradientRows<T>>(
         let mut shrink = rest;
         rest = rest.after(indices.len());
         let terms = parts.terms(p);
-        if copy.len() > 1 && terms == 2 {
-            let both = (parts.term(p, 0), parts.term(p, 1));
-            if let (
-                Term {
-                    scale: Some(a),
-                    rows: x,
-                },
-                Term {
-                    scale: Some(b),
-                    rows: y,
-                },
-            ) = both
-            {
-                match access {
-                    Access::Alone => {
-                        add_two(table, indices, shrink, step, (a, x), (b, y), copy, Alone);
-                    }
-                    Access::Shared => {
-                        add_two(table, indices, shrink, step, (a, x), (b, y), copy, Shared);
-                    }
-                }
-                continue;
-            }
+        if width > 1 && terms == 2 {
+            let both = [parts.term(p, 0), parts.term(p, 1)];
+            add_two((table, width), indices, shrink, step, both);
+            continue;
         }
         for t in 0..terms {
             let term = parts.term(p, t);
-            match access {
-                // SAFETY: `copy` is as long as a row, so rows have one number; indices are rows of the
-                // table, which others reach by moves (`Shared`) or not at all (`Alone`).
-                _ if copy.len() == 1 => unsafe {
-                    add_numbers(table, indices, shrink, step, term);
-                },
-                Access::Alone => add(table, indices, shrink, step, term, copy, Alone),
-                Access::Shared => add(table, indices, shrink, step, term, copy, Shared),
+            match width {
+                // SAFETY: rows have one number; indices are rows of the table, which others reach by
+                // moves if at all, by the conditions of this function.
+                1 => unsafe { add_numbers(table, indices, shrink, step, term) },
+                _ => add_one((table, width), indices, shrink, step, term),
             }
             // Once for all terms.
             shrink = Shrink::All(T::one());

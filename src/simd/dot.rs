@@ -1,4 +1,4 @@
-//! The loops under linear algebra, to be inlined into a kernel: dot, sum, axpy, axpby.
+//! The loops under linear algebra, to be inlined into a kernel: dot, sum, axpy.
 //!
 //! A dot product in one accumulator waits for each addition before the next.
 //! Here four vector registers of accumulators run side by side. The order is
@@ -13,11 +13,11 @@
 //! everyone else.
 //!
 //! Limits: of slices of different lengths only the shorter length is used; callers
-//! check lengths. `axpy` and `axpby` fuse products with sums where the hardware can.
+//! check lengths. `axpy` fuses products with sums where the hardware can.
 
 use super::Real;
-use crate::simd::vector::Vector;
-use crate::simd::{Isa, Machine, mul_add};
+use crate::simd::vector::{One, Vector};
+use crate::simd::{Isa, Machine};
 
 /// Calls the function with the register type of the machine, which is chosen at
 /// compile time. What it asks for besides the instruction set, whoever calls it here has shown.
@@ -49,64 +49,120 @@ pub fn sum<M: Machine, T: Real>(_: M, x: &[T]) -> T {
     with_register!(M, T, accumulate::<First>(x, x))
 }
 
+/// How the elements that a loop changes are loaded and stored.
+///
+/// # Safety
+///
+/// Both functions touch `V::LANES` elements at the place that they are given, and no others.
+pub unsafe trait LoadStore {
+    /// # Safety
+    ///
+    /// `from` is valid for reading `V::LANES` elements that others use as the type says. `V` is
+    /// [`One`] or a register of `M`, of which there is a value.
+    unsafe fn load<M: Machine, T: Real, V: Vector<T>>(from: *const T) -> V;
+
+    /// # Safety
+    ///
+    /// As for [`load`](Self::load), of `to` and writing.
+    unsafe fn store<M: Machine, T: Real, V: Vector<T>>(to: *mut T, elements: V);
+}
+
+/// Of elements that nobody else uses meanwhile.
+pub struct Plain;
+
+// SAFETY: a register's load and store touch as many elements as it has.
+unsafe impl LoadStore for Plain {
+    #[inline(always)]
+    unsafe fn load<M: Machine, T: Real, V: Vector<T>>(from: *const T) -> V {
+        // SAFETY: the elements are there, and the instruction set of `V` is that of `M`, by the
+        // conditions of the function.
+        unsafe { V::load(from) }
+    }
+    #[inline(always)]
+    unsafe fn store<M: Machine, T: Real, V: Vector<T>>(to: *mut T, elements: V) {
+        // SAFETY: the elements are there, and the instruction set of `V` is that of `M`, by the
+        // conditions of the function.
+        unsafe { elements.store(to) }
+    }
+}
+
 /// `y[i] += alpha·x[i]`.
 #[inline(always)]
 pub fn axpy<M: Machine, T: Real>(m: M, alpha: T, x: &[T], y: &mut [T]) {
-    axpby(m, alpha, x, T::one(), y)
-}
-
-/// `y[i] = beta·y[i] + alpha·x[i]`.
-#[inline(always)]
-pub fn axpby<M: Machine, T: Real>(_: M, alpha: T, x: &[T], beta: T, y: &mut [T]) {
-    // A loop that LLVM vectorises uses whole registers only from 64 elements on, and a
-    // load soon after a masked store to the same row waits for that store. So: whole
-    // registers, then half registers, then single elements.
-    let mut done = 0;
-    if M::ISA == Isa::Avx512 {
-        // SAFETY: a value of `M` was passed, whose instruction set is AVX-512; such a value is made only
-        // where the CPU was found to have it.
-        done += unsafe { axpby_whole::<T::Avx512, T>(alpha, x, beta, y) };
-    }
-    if M::ISA >= Isa::Avx2 {
-        // SAFETY: a value of `M` was passed, whose instruction set is AVX2 or AVX-512; such a value is
-        // made only where the CPU was found to have that, and AVX2 and FMA besides.
-        done += unsafe { axpby_whole::<T::Avx2, T>(alpha, &x[done..], beta, &mut y[done..]) };
-    }
-    for (y, &x) in y[done..].iter_mut().zip(&x[done..]) {
-        *y = mul_add::<M, T>(alpha, x, beta * *y);
-    }
+    let x = &x[..x.len().min(y.len())];
+    // SAFETY: `y` has as many elements as `x`, at least, and is borrowed mutably.
+    unsafe { add_terms::<Plain, M, T, 1>(m, [(alpha, x)], T::one(), y.as_mut_ptr()) }
 }
 
 /// `y[i] += alpha·x[i] + gamma·z[i]`, added in that order.
 #[inline(always)]
 pub fn axpy_two<M: Machine, T: Real>(m: M, alpha: T, x: &[T], gamma: T, z: &[T], y: &mut [T]) {
-    axpby_two(m, (alpha, x), (gamma, z), T::one(), y)
+    let length = x.len().min(z.len()).min(y.len());
+    let terms = [(alpha, &x[..length]), (gamma, &z[..length])];
+    // SAFETY: `y` has as many elements as `x` and `z` here, at least, and is borrowed mutably.
+    unsafe { add_terms::<Plain, M, T, 2>(m, terms, T::one(), y.as_mut_ptr()) }
 }
 
-/// `y[i] = beta·y[i] + alpha·x[i] + gamma·z[i]`, added in that order.
+/// `y[i] = beta·y[i] + Σ alpha·x[i]` over the terms `(alpha, x)`, added in their order, for as many
+/// elements as the first has.
+///
+/// # Safety
+///
+/// Every `x` is as long as the first. From `y` on are as many elements, which others use as `A` says.
 #[inline(always)]
-pub fn axpby_two<M: Machine, T: Real>(
+pub unsafe fn add_terms<A: LoadStore, M: Machine, T: Real, const N: usize>(
     _: M,
-    (alpha, x): (T, &[T]),
-    (gamma, z): (T, &[T]),
+    terms: [(T, &[T]); N],
     beta: T,
-    y: &mut [T],
+    y: *mut T,
 ) {
-    let mut done = 0;
-    if M::ISA == Isa::Avx512 {
-        // SAFETY: a value of `M` was passed, whose instruction set is AVX-512; such a value is made only
-        // where the CPU was found to have it.
-        done += unsafe { axpby_two_whole::<T::Avx512, T>((alpha, x), (gamma, z), beta, y) };
+    // A loop that LLVM vectorises uses whole registers only from 64 elements on, and a
+    // load soon after a masked store to the same row waits for that store. So: whole
+    // registers, then half registers, then single elements.
+    let mut at = 0;
+    // SAFETY: the slices are of one length, and `y` has as many elements, which others use as `A` says,
+    // by the conditions of this function. A value of `M` was passed, whose instruction set is that of the
+    // registers here, or includes it: such a value is made only where the CPU was found to have it.
+    unsafe {
+        if M::ISA == Isa::Avx512 {
+            at = add_registers::<T::Avx512, A, M, T, N>(terms, beta, y, at);
+        }
+        if M::ISA >= Isa::Avx2 {
+            at = add_registers::<T::Avx2, A, M, T, N>(terms, beta, y, at);
+        }
+        add_registers::<One<M, T>, A, M, T, N>(terms, beta, y, at);
     }
-    if M::ISA >= Isa::Avx2 {
-        let (x, z, y) = (&x[done..], &z[done..], &mut y[done..]);
-        // SAFETY: a value of `M` was passed, whose instruction set is AVX2 or AVX-512; such a value is
-        // made only where the CPU was found to have that, and AVX2 and FMA besides.
-        done += unsafe { axpby_two_whole::<T::Avx2, T>((alpha, x), (gamma, z), beta, y) };
+}
+
+/// [`add_terms`] from element `at` on for as many as fill whole registers; returns where it ended.
+///
+/// # Safety
+///
+/// As for [`add_terms`]; the instruction set of `V` is available, and `at` is not beyond the end.
+#[inline(always)]
+unsafe fn add_registers<V: Vector<T>, A: LoadStore, M: Machine, T: Real, const N: usize>(
+    terms: [(T, &[T]); N],
+    beta: T,
+    y: *mut T,
+    mut at: usize,
+) -> usize {
+    let length = terms[0].1.len();
+    // SAFETY: the instruction set of `V` is available, by the condition of this function. Where a register
+    // is loaded or stored, the loop's condition has shown that as many elements are left of the first
+    // slice, hence of all and of `y`, which others use as `A` says.
+    unsafe {
+        let factors = terms.map(|(alpha, _)| V::splat(alpha));
+        let beta = V::splat(beta);
+        while length - at >= V::LANES {
+            let mut sum = beta.mul(A::load::<M, T, V>(y.add(at)));
+            for (factor, (_, x)) in factors.iter().zip(&terms) {
+                sum = factor.mul_add(V::load(x.as_ptr().add(at)), sum);
+            }
+            A::store::<M, T, V>(y.add(at), sum);
+            at += V::LANES;
+        }
     }
-    for ((y, &x), &z) in y[done..].iter_mut().zip(&x[done..]).zip(&z[done..]) {
-        *y = mul_add::<M, T>(gamma, z, mul_add::<M, T>(alpha, x, beta * *y));
-    }
+    at
 }
 
 /// `out[i] = alpha·x[i]`.
@@ -181,61 +237,6 @@ unsafe fn accumulate<V: Vector<T>, T: Real, F: PairTerm>(a: &[T], b: &[T]) -> T 
         }
         (sums[0].add(sums[1])).add(sums[2].add(sums[3])).sum()
     }
-}
-
-/// [`axpby`] for as many elements as fill whole registers; returns their number.
-///
-/// # Safety
-///
-/// The instruction set of `V` is available.
-#[inline(always)]
-unsafe fn axpby_whole<V: Vector<T>, T: Real>(alpha: T, x: &[T], beta: T, y: &mut [T]) -> usize {
-    let length = x.len().min(y.len());
-    let (x, y) = (x.as_ptr(), y.as_mut_ptr());
-    let mut at = 0;
-    // SAFETY: the instruction set of `V` is available, by the condition of this function. Where one
-    // is loaded or stored, the loop's condition has shown that a register's worth of elements is left
-    // of both slices.
-    unsafe {
-        let (alpha, beta) = (V::splat(alpha), V::splat(beta));
-        while length - at >= V::LANES {
-            alpha
-                .mul_add(V::load(x.add(at)), beta.mul(V::load(y.add(at))))
-                .store(y.add(at));
-            at += V::LANES;
-        }
-    }
-    at
-}
-
-/// As [`axpby_whole`], for two summands.
-///
-/// # Safety
-///
-/// The instruction set of `V` is available.
-#[inline(always)]
-unsafe fn axpby_two_whole<V: Vector<T>, T: Real>(
-    (alpha, x): (T, &[T]),
-    (gamma, z): (T, &[T]),
-    beta: T,
-    y: &mut [T],
-) -> usize {
-    let length = x.len().min(y.len()).min(z.len());
-    let (x, z, y) = (x.as_ptr(), z.as_ptr(), y.as_mut_ptr());
-    let mut at = 0;
-    // SAFETY: the instruction set of `V` is available, by the condition of this function. Where one
-    // is loaded or stored, the loop's condition has shown that a register's worth of elements is left
-    // of all slices.
-    unsafe {
-        let [alpha, beta, gamma] = [alpha, beta, gamma].map(|factor| V::splat(factor));
-        while length - at >= V::LANES {
-            let old = beta.mul(V::load(y.add(at)));
-            let first = alpha.mul_add(V::load(x.add(at)), old);
-            gamma.mul_add(V::load(z.add(at)), first).store(y.add(at));
-            at += V::LANES;
-        }
-    }
-    at
 }
 
 #[cfg(test)]

@@ -28,10 +28,12 @@
 
 #![allow(unexpected_cfgs, reason = "wyrmling_atomic_moves is given by hand")]
 
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::simd::Real;
-use crate::simd::{Machine, Scalar};
+use crate::simd::dot::LoadStore;
+use crate::simd::vector::Vector;
+use crate::simd::{Machine, Real, Scalar};
 
 /// Reads one element.
 ///
@@ -124,6 +126,41 @@ pub unsafe fn store_row_on<M: Machine, T: Real>(machine: M, dst: *mut T, src: &[
     }
 }
 
+/// Elements that others may use by moves meanwhile: a loop changes them where they are, a register at a time.
+pub struct Relaxed;
+
+// SAFETY: the vectors' instructions and the loops of atomics move as many elements as the register has.
+unsafe impl LoadStore for Relaxed {
+    #[inline(always)]
+    unsafe fn load<M: Machine, T: Real, V: Vector<T>>(from: *const T) -> V {
+        const { assert!(size_of::<V>() == V::LANES * size_of::<T>()) };
+        let mut register = MaybeUninit::<V>::uninit();
+        // SAFETY: `from` is valid for a register's elements, which others write through this module only,
+        // and `register` has room for as many. Then all of it is initialised, by elements for which any
+        // bits are a value.
+        unsafe {
+            let to: *mut T = register.as_mut_ptr().cast();
+            if !vectors::load_one::<M>(from.cast(), to.cast(), size_of::<V>()) {
+                (0..V::LANES).for_each(|i| to.add(i).write(load(from.add(i))));
+            }
+            register.assume_init()
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store<M: Machine, T: Real, V: Vector<T>>(to: *mut T, elements: V) {
+        const { assert!(size_of::<V>() == V::LANES * size_of::<T>()) };
+        // SAFETY: `to` is valid for a register's elements, which others use through this module only, and
+        // `elements` are as many.
+        unsafe {
+            let from: *const T = (&raw const elements).cast();
+            if !vectors::store_one::<M>(to.cast(), from.cast(), size_of::<V>()) {
+                (0..V::LANES).for_each(|i| store(to.add(i), from.add(i).read()));
+            }
+        }
+    }
+}
+
 /// Reads `dst.len()` elements outside any kernel.
 ///
 /// # Safety
@@ -186,6 +223,22 @@ mod vectors {
     pub unsafe fn store<M: Machine>(_: M, _: *mut u8, _: *const u8, _: usize) -> usize {
         0
     }
+
+    /// # Safety
+    ///
+    /// None to keep; it mirrors the function for x86-64.
+    #[inline(always)]
+    pub unsafe fn load_one<M: Machine>(_: *const u8, _: *mut u8, _: usize) -> bool {
+        false
+    }
+
+    /// # Safety
+    ///
+    /// None to keep; it mirrors the function for x86-64.
+    #[inline(always)]
+    pub unsafe fn store_one<M: Machine>(_: *mut u8, _: *const u8, _: usize) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]
@@ -193,6 +246,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
     use super::*;
+    use crate::simd::dot::{Plain, add_terms};
     use crate::simd::multiversion;
 
     /// Moves in a kernel, as training does.
@@ -243,6 +297,55 @@ mod tests {
                 }
             }
         }
+    }
+
+    multiversion! {
+        fn add_where_they_are<T: Real>(machine: M, row: &Race<T>, terms: [(T, &[T]); 2], beta: T) {
+            // SAFETY: the callers' rows are as long as the terms, and reached by moves only.
+            unsafe { add_terms::<Relaxed, M, T, 2>(machine, terms, beta, row.0) }
+        }
+    }
+    multiversion! {
+        fn add_plainly<T: Real>(machine: M, row: &mut [T], terms: [(T, &[T]); 2], beta: T) {
+            assert_eq!(row.len(), terms[0].1.len());
+            // SAFETY: the row is as long as the terms, and borrowed mutably.
+            unsafe { add_terms::<Plain, M, T, 2>(machine, terms, beta, row.as_mut_ptr()) }
+        }
+    }
+
+    /// Rows of every length are changed alike by moves and by plain loads and stores, to the bit, and what
+    /// follows them is not changed.
+    fn changed_alike<T: Real>(shared: &Race<T>, room: usize) {
+        for length in 0..room - 5 {
+            let numbers = |k: usize| (0..room).map(move |i| T::of(((i * k + 3) % 17) as f64 / 7.0));
+            let [x, z, row] = [5, 7, 11].map(|k| numbers(k).collect::<Vec<T>>());
+            let terms = [
+                (T::of(0.3), &x[..length]),
+                (T::of(-1.0 / 3.0), &z[..length]),
+            ];
+            let (beta, mut expected) = (T::of(0.9), row.clone());
+            add_plainly(&mut expected[..length], terms, beta);
+            let mut back = row.clone();
+            // SAFETY: `room` elements are there, and no other thread has them.
+            unsafe { store_row_on(Scalar, shared.0, &row) };
+            add_where_they_are(shared, terms, beta);
+            // SAFETY: `room` elements are there.
+            unsafe { load_row(shared.0, &mut back) };
+            assert_eq!(back, expected, "{length}");
+            let near = |i: usize| {
+                let exact = beta * row[i] + terms[0].0 * x[i] + terms[1].0 * z[i];
+                (expected[i] - exact).abs() <= T::of(1e-6)
+            };
+            assert!((0..length).all(near), "{length}");
+        }
+    }
+
+    #[test]
+    fn rows_are_changed_where_they_are() {
+        let memory: Vec<AtomicU32> = (0..ROOM).map(|_| AtomicU32::new(0)).collect();
+        changed_alike::<f32>(&Race(memory.as_ptr().cast_mut().cast()), ROOM);
+        let memory: Vec<AtomicU64> = (0..ROOM).map(|_| AtomicU64::new(0)).collect();
+        changed_alike::<f64>(&Race(memory.as_ptr().cast_mut().cast()), ROOM);
     }
 
     const ROOM: usize = if cfg!(miri) { 60 } else { 220 };

@@ -219,3 +219,43 @@ pub unsafe fn store<M: Machine>(_: M, dst: *mut u8, src: *const u8, bytes: usize
         }
     }
 }
+
+/// Moves one register of so many bytes; whether there is such a register.
+///
+/// # Safety
+///
+/// As for [`load`], and there is a value of `M`.
+#[inline(always)]
+pub unsafe fn load_one<M: Machine>(src: *const u8, dst: *mut u8, bytes: usize) -> bool {
+    // SAFETY: the features are those of a value of `M`. `src` and `dst` are valid for so many bytes, as
+    // many as one vector has, by the conditions of this function.
+    unsafe {
+        match (M::ISA, bytes) {
+            (Isa::Scalar, 16) => load_sse2(src, dst, 0, bytes),
+            (Isa::Avx2 | Isa::Avx512, 32) => load_avx2(src, dst, 0, bytes),
+            (Isa::Avx512, 64) => load_avx512(src, dst, 0, bytes),
+            _ => return false,
+        };
+    }
+    true
+}
+
+/// Moves one register of so many bytes; whether there is such a register.
+///
+/// # Safety
+///
+/// As for [`store`], and there is a value of `M`.
+#[inline(always)]
+pub unsafe fn store_one<M: Machine>(dst: *mut u8, src: *const u8, bytes: usize) -> bool {
+    // SAFETY: the features are those of a value of `M`. `src` and `dst` are valid for so many bytes, as
+    // many as one vector has, by the conditions of this function.
+    unsafe {
+        match (M::ISA, bytes) {
+            (Isa::Scalar, 16) => store_sse2(dst, src, 0, bytes),
+            (Isa::Avx2 | Isa::Avx512, 32) => store_avx2(dst, src, 0, bytes),
+            (Isa::Avx512, 64) => store_avx512(dst, src, 0, bytes),
+            _ => return false,
+        };
+    }
+    true
+}
