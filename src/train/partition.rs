@@ -1,10 +1,13 @@
-//! Which samples workers train at the same time: those that use different rows of the tables.
+//! Which samples workers train at the same time, and one after the other: blocks of samples that use other
+//! rows of the tables.
 //!
 //! Workers may update the same rows at the same time (Hogwild). Where tables are small, most rows were
 //! written last by another worker, whose core has their cache lines, and waiting for these takes longer
-//! than the arithmetic. So samples are divided by two of their indices, a user and an item, say. Rows of
-//! both tables are dealt out, one part to each of `n` workers. In round `r` of `n`, worker `w` trains the
-//! samples of its users and of the items of worker `w + r` modulo `n`: no two workers share a row. That
+//! than the arithmetic. Where they are larger than the cache of a core, most rows have to be fetched into it.
+//! So samples are divided by two of their indices, a user and an item, say. Rows of both tables are dealt
+//! out, in as many parts as there are workers, or a multiple, so that a block fits in the cache. In a round
+//! the samples of each part of users and of one part of items are a block; in the next round users have the
+//! next part of items. Workers train blocks of one round at a time, so no two share a row. That
 //! is the stratified gradient descent of R. Gemulla, E. Nijkamp, P. J. Haas and Y. Sismanis, *Large-scale
 //! matrix factorization with distributed stochastic gradient descent* (KDD 2011).
 //!
@@ -22,7 +25,7 @@
 
 use std::ops::Range;
 
-use rand::Rng;
+use rand::{Rng, RngExt};
 
 use super::data::{Feed, Feeds};
 use super::dealt_rows::{Among, DealtRows};
@@ -42,6 +45,9 @@ const LEAST_BATCHES: usize = 8;
 const MOST_PARTS: usize = 1 << 8;
 /// Most samples: there is a second list of them.
 const MOST_SAMPLES: usize = 1 << 22;
+/// Bytes of the rows that a block uses, about, so that they stay in the cache of a core. One worker alone
+/// gains nothing from blocks where all rows are less than two of them.
+const BLOCK_BYTES: usize = 1 << 20;
 /// Bytes of both tables, at most: of larger ones a row is rarely in the cache of another core.
 const MOST_BYTES: usize = 16 << 20;
 
@@ -65,6 +71,10 @@ struct IndexColumn {
 /// How samples are divided among workers. See the [module documentation](self).
 pub(super) struct Partition {
     workers: usize,
+    /// Parts of each table, a multiple of the workers.
+    parts: usize,
+    /// The part of users that is trained first in this epoch.
+    first: usize,
     batch: usize,
     columns: [IndexColumn; 2],
     /// For the parts of both rows of a sample, where its block is among all: by round, and by worker in
@@ -72,19 +82,37 @@ pub(super) struct Partition {
     blocks: Vec<usize>,
 }
 
+/// Which part of users is trained, in which round.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    pub users: usize,
+    pub round: usize,
+}
+
 /// Where the samples of a window are, after they were divided.
 pub(super) struct Rounds {
-    /// Those of each worker in each round, the workers of a round one after the other.
+    /// Parts of each table, and of the users' the one that is trained first, by the first worker.
+    parts: usize,
+    first: usize,
+    workers: usize,
+    /// Those of each part of users in each round, those of a round one after the other.
     blocks: Vec<Range<usize>>,
     /// Those that are left.
     pub rest: Range<usize>,
 }
 
 impl Rounds {
-    /// The samples of a worker, round by round.
-    pub(super) fn of(&self, worker: usize, workers: usize) -> impl Iterator<Item = Range<usize>> {
-        let rounds = self.blocks.chunks(workers);
-        rounds.map(move |blocks| blocks[worker].clone())
+    /// The blocks of a worker, one after the other: their samples, and where they are.
+    pub(super) fn of(&self, worker: usize) -> impl Iterator<Item = (Range<usize>, Block)> {
+        let users = (worker..self.parts).step_by(self.workers);
+        let users = users.map(|users| (users + self.first) % self.parts);
+        let all = users.flat_map(|users| (0..self.parts).map(move |round| Block { users, round }));
+        all.map(|block| {
+            (
+                self.blocks[block.round * self.parts + block.users].clone(),
+                block,
+            )
+        })
     }
 }
 
@@ -99,56 +127,68 @@ impl Partition {
         workers: usize,
         batch: usize,
     ) -> Result<Option<Self>> {
-        let least = LEAST_BATCHES * workers * workers * batch;
-        let fits = (2..=MOST_PARTS).contains(&workers)
-            && (least..=MOST_SAMPLES).contains(&feeds.count)
-            && feeds.mapped().next().is_none();
-        let columns = if fits { columns(feeds, lookups) } else { None };
-        let Some(columns) = columns else {
+        let Some(columns) = columns(feeds, lookups) else {
             return Ok(None);
         };
         let looked_up = lookups.iter().filter(|l| columns.contains(&l.input));
-        let bytes = |table: &Table| table.ty().size() * table.ty().dtype.size();
-        if looked_up.map(|l| bytes(l.table)).sum::<usize>() > MOST_BYTES {
+        let mut tables: Vec<_> = looked_up.map(|l| (l.number, l.table)).collect();
+        tables.sort_unstable_by_key(|(number, _)| *number);
+        tables.dedup_by_key(|(number, _)| *number);
+        let size = |table: &Table| table.ty().size() * table.ty().dtype.size();
+        let bytes: usize = tables.iter().map(|(_, table)| size(table)).sum();
+        let parts = match bytes.div_ceil(BLOCK_BYTES * workers) {
+            ..=2 if workers == 1 => 1,
+            times => workers * times.max(1),
+        };
+        let least = LEAST_BATCHES * parts * parts * batch;
+        if !(2..=MOST_PARTS).contains(&parts)
+            || !(least..=MOST_SAMPLES).contains(&feeds.count)
+            || bytes > MOST_BYTES
+            || feeds.mapped().next().is_some()
+        {
             return Ok(None);
         }
         let [users, items] = columns;
-        let mut users = IndexColumn::new(feeds, lookups, users, CACHE_LINE, workers)?;
-        let items = IndexColumn::new(feeds, lookups, items, PAGE, workers)?;
-        let enough = |column: &IndexColumn| column.rows.used() >= LEAST_GROUPS * workers;
+        let mut users = IndexColumn::new(feeds, lookups, users, CACHE_LINE, parts)?;
+        let items = IndexColumn::new(feeds, lookups, items, PAGE, parts)?;
+        let enough = |column: &IndexColumn| column.rows.used() >= LEAST_GROUPS * parts;
         if !(enough(&users) && enough(&items)) {
             return Ok(None);
         }
         users.rows.cut();
-        let parts = (0..workers).flat_map(|first| (0..workers).map(move |second| (first, second)));
-        let block = |(first, second)| (second + workers - first) % workers * workers + first;
+        let pairs = (0..parts).flat_map(|first| (0..parts).map(move |second| (first, second)));
+        let block = |(first, second)| (second + parts - first) % parts * parts + first;
         Ok(Some(Partition {
             workers,
+            parts,
+            first: 0,
             batch,
             columns: [users, items],
-            blocks: parts.map(block).collect(),
+            blocks: pairs.map(block).collect(),
         }))
     }
 
-    /// Deals the rows of the second table out anew.
+    /// Deals the rows of the second table out anew, and begins with any part of the first.
     pub(super) fn deal<R: Rng>(&mut self, rng: &mut R) {
+        // A multiple, so that users stay with their worker.
+        self.first = self.workers * rng.random_range(0..self.parts / self.workers);
         self.columns[1].rows.deal(rng);
     }
 
-    /// What a worker may draw in a round.
-    pub(super) fn among(&self, worker: usize, round: usize) -> Among<'_> {
+    /// What may be drawn in a block.
+    pub(super) fn among(&self, block: Block) -> Among<'_> {
         let items = &self.columns[1];
         Among {
             drawn: &items.drawn,
             rows: &items.rows,
-            part: (worker + round) % self.workers,
+            part: (block.users + block.round) % self.parts,
         }
     }
 
     /// Divides records of `width` words, by way of `space`, which is as long: each block in the order in which
     /// its samples were, and last what fills no batch.
     pub(super) fn divide(&self, records: &mut [u32], width: usize, space: &mut [u32]) -> Rounds {
-        let length = (records.len() / width).div_ceil(self.workers).max(1) * width;
+        let length = (records.len() / width).div_ceil(self.parts).max(1) * width;
         let mut counts = vec![vec![0; self.blocks.len()]; records.len().div_ceil(length)];
         split::all(
             records.chunks(length).zip(&mut counts),
@@ -185,7 +225,7 @@ impl Partition {
     fn block(&self, record: &[u32]) -> usize {
         let columns = self.columns.each_ref();
         let [first, second] = columns.map(|column| column.rows.part(record[column.word]));
-        self.blocks[first * self.workers + second]
+        self.blocks[first * self.parts + second]
     }
 
     /// Copies records of `N` words to the places of their blocks, one after the other.
@@ -224,6 +264,9 @@ impl Partition {
             from = end;
         }
         Rounds {
+            parts: self.parts,
+            first: self.first,
+            workers: self.workers,
             blocks: ranges,
             rest,
         }

@@ -192,11 +192,11 @@ impl<'a, S: BatchStep> Worker<'a, S> {
         let Some((partition, rounds)) = samples.divided() else {
             return self.stretch(samples, self.part(0..samples.len()), None);
         };
-        for (round, range) in rounds.of(self.number, shared.workers).enumerate() {
-            self.stretch(samples, range, Some(partition.among(self.number, round)))?;
-            // The rows of the next round are those of other workers now.
+        for (turn, (range, block)) in (1..).zip(rounds.of(self.number)) {
+            self.stretch(samples, range, Some(partition.among(block)))?;
+            // The rows of the next block are those of other workers now.
             shared.finished.fetch_add(1, Ordering::AcqRel);
-            if !shared.wait(&shared.finished, (round + 1) * shared.workers) {
+            if !shared.wait(&shared.finished, turn * shared.workers) {
                 return Ok(());
             }
         }

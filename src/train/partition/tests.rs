@@ -39,8 +39,8 @@ fn any_index(k: u32, below: u32) -> u32 {
     ((u64::from(k.wrapping_mul(2_654_435_769)) * u64::from(below)) >> 32) as u32
 }
 
-fn tables() -> [Table; 3] {
-    [(USERS, 32), (ITEMS, 32), (ITEMS, 1)].map(|(rows, width)| {
+fn tables(width: usize) -> [Table; 3] {
+    [(USERS, width), (ITEMS, width), (ITEMS, 1)].map(|(rows, width)| {
         let ty = Type::new(DType::F32, &[rows as usize, width]);
         Table::zeros(&ty, None).unwrap()
     })
@@ -57,8 +57,8 @@ fn lookups(tables: &[Table; 3]) -> Vec<TableLookup<'_>> {
     places.map(lookup).into()
 }
 
-fn partition(feeds: &Feeds, workers: usize, batch: usize) -> Option<Partition> {
-    let tables = tables();
+fn partition(feeds: &Feeds, width: usize, workers: usize, batch: usize) -> Option<Partition> {
+    let tables = tables(width);
     let found = Partition::new(feeds, &lookups(&tables), workers, batch).unwrap();
     found.map(|mut partition| {
         partition.deal(&mut stream(1, 2, 3));
@@ -68,34 +68,45 @@ fn partition(feeds: &Feeds, workers: usize, batch: usize) -> Option<Partition> {
 
 proptest! {
     #[test]
-    fn workers_have_no_row_in_common_in_a_round(workers in 2usize..5, batch in 1usize..30, count in 4000u32..9000) {
+    fn workers_have_no_row_in_common_in_a_round(workers in 1usize..5, times in 1usize..4, batch in 1usize..4, count in 4000u32..9000) {
+        // Of so many numbers a row, what all workers use at a time fills their caches so many times.
+        let width = (2 * times - 1) * workers * BLOCK_BYTES / (8 * (USERS + ITEMS) as usize);
         let feeds = feeds(count, any_index);
-        let partition = partition(&feeds, workers, batch).unwrap();
+        let partition = partition(&feeds, width, workers, batch);
+        prop_assert_eq!(partition.is_some(), workers > 1 || times > 2);
+        let Some(partition) = partition else {
+            return Ok(());
+        };
         let mut records: Vec<[u32; 2]> =
             (0..count).map(|k| [any_index(k, USERS), any_index(k.rotate_left(9), ITEMS)]).collect();
         let mut expected = records.clone();
         let mut space = vec![0; 2 * records.len()];
         let rounds = partition.divide(records.as_flattened_mut(), 2, &mut space);
-        for worker in 0..workers {
-            for (round, range) in rounds.of(worker, workers).enumerate() {
-                prop_assert!(range.len().is_multiple_of(batch));
-                let among = partition.among(worker, round);
-                for &[user, item] in &records[range] {
-                    prop_assert_eq!(partition.columns[0].rows.part(user), worker);
-                    prop_assert!(among.has(item));
-                }
+        let parts = partition.parts;
+        prop_assert_eq!(parts, workers * times);
+        let turns: Vec<Vec<_>> = (0..workers).map(|worker| rounds.of(worker).collect()).collect();
+        for (range, block) in turns.iter().flatten() {
+            prop_assert!(range.len().is_multiple_of(batch));
+            let among = partition.among(*block);
+            for &[user, item] in &records[range.clone()] {
+                prop_assert_eq!(partition.columns[0].rows.part(user), block.users);
+                prop_assert!(among.has(item));
             }
         }
-        // Another worker draws other items.
-        for round in 0..workers {
-            let parts: Vec<_> = (0..workers).map(|worker| partition.among(worker, round).part).collect();
-            prop_assert!((0..workers).all(|part| parts.contains(&part)));
+        // At a turn workers have other users each, and draw other items.
+        for turn in 0..parts * times {
+            for find in [|_: &Partition, block: Block| block.users, |p: &Partition, block| p.among(block).part] {
+                let mut found: Vec<_> = turns.iter().map(|blocks| find(&partition, blocks[turn].1)).collect();
+                found.sort_unstable();
+                found.dedup();
+                prop_assert_eq!(found.len(), workers);
+            }
         }
         // Every sample has one place.
-        let mut ranges: Vec<_> = (0..workers).flat_map(|worker| rounds.of(worker, workers)).collect();
+        let mut ranges: Vec<_> = turns.into_iter().flatten().map(|(range, _)| range).collect();
         ranges.sort_unstable_by_key(|range| (range.start, range.end));
         ranges.push(rounds.rest.clone());
-        prop_assert!(rounds.rest.len() < workers * workers * batch);
+        prop_assert!(rounds.rest.len() < parts * parts * batch);
         prop_assert_eq!(ranges[0].start, 0);
         prop_assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
         prop_assert_eq!(rounds.rest.end, records.len());
@@ -113,7 +124,7 @@ fn parts_are_even_and_any_two_groups_meet_as_often() {
         let x = u64::from(any_index(k, 1 << 16));
         ((x * x * u64::from(below)) >> 32) as u32
     };
-    let mut partition = partition(&feeds(SAMPLES, index), 2, 10).unwrap();
+    let mut partition = partition(&feeds(SAMPLES, index), 32, 2, 10).unwrap();
     let load = |rows: &DealtRows, below: u32| {
         let of_part = |k: &u32| rows.part(index(*k, below)) == 0;
         (0..SAMPLES).filter(of_part).count()
@@ -149,7 +160,7 @@ fn parts_are_even_and_any_two_groups_meet_as_often() {
 #[test]
 fn what_is_drawn_is_of_the_part_and_each_item_as_often() {
     let feeds = feeds(20_000, any_index);
-    let mut partition = partition(&feeds, 4, 10).unwrap();
+    let mut partition = partition(&feeds, 32, 4, 10).unwrap();
     let uniform = Sampler::uniform(ITEMS as usize).unwrap();
     let weighted = Sampler::popularity(&vec![1.0; ITEMS as usize], 1.0).unwrap();
     // User 0 knows the even items, user 1 those that the part at hand has.
@@ -159,7 +170,10 @@ fn what_is_drawn_is_of_the_part_and_each_item_as_often() {
         let even: Vec<u32> = (0..ITEMS).step_by(2).collect();
         for epoch in 0..200 {
             partition.deal(&mut stream(8, 0, epoch));
-            let among = partition.among(epoch % 4, 3);
+            let among = partition.among(Block {
+                users: epoch % 4,
+                round: 3,
+            });
             assert!(among.is_about(2) && !among.is_about(1));
             let inside: Vec<u32> = (0..ITEMS).filter(|&item| among.has(item)).collect();
             let users = [vec![0; even.len()], vec![1; inside.len()]].concat();
@@ -244,7 +258,7 @@ fn a_sampler_of_fewer_items_than_the_table_has_stays_in_its_own() {
 #[test]
 fn only_what_has_rows_of_two_tables_is_divided() {
     let feeds = feeds(20_000, any_index);
-    let tables = tables();
+    let tables = tables(32);
     let all = lookups(&tables);
     let find = |lookups: &[TableLookup<'_>], workers, batch| {
         Partition::new(&feeds, lookups, workers, batch)
@@ -252,7 +266,7 @@ fn only_what_has_rows_of_two_tables_is_divided() {
             .is_some()
     };
     assert!(find(&all, 2, 64));
-    assert!(!find(&all, 1, 64), "one worker");
+    assert!(!find(&all, 1, 64), "one worker, whose cache holds all");
     assert!(!find(&all, 2, 1000), "too few batches");
     assert!(!find(&all, 20, 1), "too few groups of users");
     assert!(!find(&all[..1], 2, 64), "one column");
