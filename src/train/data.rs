@@ -31,15 +31,19 @@ pub(super) enum Feed {
 }
 
 impl Feed {
-    /// Whether a [`Sampler`](super::Sampler) alone draws it.
+    /// Whether a [`Sampler`](super::Sampler) draws it, or what it is chosen from.
     pub(super) fn draws_items(&self) -> bool {
-        matches!(
-            self,
+        match self {
             Feed::Drawn {
                 by: Drawer::Items { .. },
                 ..
-            }
-        )
+            } => true,
+            Feed::Drawn {
+                by: Drawer::Scored { sampler, .. },
+                ..
+            } => sampler.draws_from_base(),
+            _ => false,
+        }
     }
 }
 

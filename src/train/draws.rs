@@ -149,7 +149,8 @@ impl Feeds {
         self.scored().map(|sampler| sampler.orders()).collect()
     }
 
-    /// Draws what depends on the parameters, for `count` samples whose columns are in `buffers`.
+    /// Draws what depends on the parameters, for `count` samples whose columns are in `buffers`, `among`
+    /// some items, where these are about their input.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) if there is not the memory, and [`Error::Interrupted`](crate::Error::Interrupted).
@@ -159,6 +160,7 @@ impl Feeds {
     pub(super) unsafe fn draw_scored<R: rand::Rng>(
         &self,
         access: Access,
+        among: Option<Among<'_>>,
         count: usize,
         (rng, orders): (&mut R, &mut [FactorOrders]),
         buffers: &mut [InputBuffer],
@@ -189,6 +191,7 @@ impl Feeds {
             };
             let drawn = rows.stage(k, count, buffers, |buffers, spans, items| {
                 let samples = ScoredSamples {
+                    among: among.filter(|among| among.is_about(k)),
                     users: &buffers[*user].indices()[..count],
                     items: of(buffers, *item, count),
                     spans,

@@ -14,6 +14,9 @@
 //! A score is `users[u] · items[i] + bias[i]`, computed by the vectors as they are when a batch is staged:
 //! a batch with such a sampler is staged by itself, so that its scores are as old as its gradients.
 //!
+//! Where samples are divided into blocks ([`partition`](super::partition)), the first two draw among the
+//! items of the block, which are dealt at random, so that a rank is estimated as among all.
+//!
 //! Limits: WARP draws one item a sample; the vectors of users and items have one element type.
 
 use std::sync::Arc;
@@ -21,6 +24,7 @@ use std::sync::Arc;
 use rand::Rng;
 
 use super::adaptive::FactorOrders;
+use super::dealt_rows::Among;
 use super::sampling::Sampler;
 use super::spans::Spans;
 use crate::array::{Number, filled, with_real};
@@ -57,8 +61,10 @@ pub struct ScoredSampler {
 }
 
 /// The samples for which items are drawn: as many as there are users.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) struct ScoredSamples<'a> {
+    /// The items to draw from, if not all.
+    pub among: Option<Among<'a>>,
     pub users: &'a [u32],
     /// Their items, for a choice that [compares](ScoredSampler::compares).
     pub items: Option<&'a [u32]>,
@@ -147,6 +153,11 @@ impl ScoredSampler {
     /// Whether it compares with the sample's item. It draws one item a sample then.
     pub fn compares(&self) -> bool {
         matches!(self.choice, Choice::Warp { .. })
+    }
+
+    /// Whether it chooses among what the base sampler draws, not by ranks of all items.
+    pub(super) fn draws_from_base(&self) -> bool {
+        !matches!(self.choice, Choice::Adaptive(_))
     }
 
     /// What a worker keeps while it draws.
@@ -241,6 +252,10 @@ impl ScoredSampler {
                     })
                 }
             };
+            let draw = |rng: &mut R| match &samples.among {
+                Some(among) => self.base.draw_among(rng, Some(user), among),
+                None => self.base.draw(rng, Some(user)),
+            };
             let items = &mut draws.items[samples.spans.of(k)];
             match self.choice {
                 Choice::Warp { margin, most } => {
@@ -250,7 +265,7 @@ impl ScoredSampler {
                     let bound = score(own[k]) - T::of(margin);
                     let mut rank = 1.0;
                     for tried in 1..=most {
-                        *item = self.base.draw(rng, Some(user));
+                        *item = draw(rng);
                         if score(*item) > bound {
                             rank = (n_items.saturating_sub(1) / tried).max(1) as f32;
                             break;
@@ -262,10 +277,10 @@ impl ScoredSampler {
                 }
                 Choice::Hardest(of) => {
                     for item in items {
-                        *item = self.base.draw(rng, Some(user));
+                        *item = draw(rng);
                         let mut highest = score(*item);
                         for _ in 1..of {
-                            let other = self.base.draw(rng, Some(user));
+                            let other = draw(rng);
                             let found = score(other);
                             if found > highest {
                                 (*item, highest) = (other, found);
@@ -321,124 +336,4 @@ unsafe fn row<'a, T: Number>(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::array::{Array, Dense};
-    use crate::train::sampling::stream;
-
-    fn table(shape: &[usize], numbers: &[f32]) -> Arc<Table> {
-        let array: Array =
-            Dense::from_vec(shape.iter().copied().collect(), numbers.to_vec()).into();
-        Arc::new(Table::new(&array, None).unwrap())
-    }
-
-    /// One user, and items with these scores.
-    fn sampler(scores: &[f32], choice: Choice) -> ScoredSampler {
-        let n = scores.len();
-        ScoredSampler::new(
-            Sampler::uniform(n).unwrap().reject(&[0], &[0]).unwrap(),
-            table(&[1, 1], &[1.0]),
-            table(&[n, 1], &vec![0.0; n]),
-            Some(table(&[n], scores)),
-            choice,
-        )
-        .unwrap()
-    }
-
-    fn drawn(sampler: &ScoredSampler, count: usize, access: Access) -> (Vec<u32>, Vec<f32>) {
-        let (mut items, mut ranks) = (vec![9; count], vec![9.0; count]);
-        let samples = ScoredSamples {
-            users: &vec![0; count],
-            items: Some(&vec![0; count]),
-            spans: Spans::Rows(1),
-        };
-        let draws = ScoredDraws {
-            items: &mut items,
-            ranks: Some(&mut ranks),
-        };
-        let state = (&mut stream(1, 0, 0), &mut sampler.orders().unwrap());
-        // SAFETY: the users and items are rows; nobody else has the tables.
-        unsafe { sampler.fill(access, state, samples, draws) }.unwrap();
-        (items, ranks)
-    }
-
-    #[test]
-    fn warp_stops_at_the_first_item_within_the_margin() {
-        // Item 0 is the sample's; 2 is within the margin of it, 1 and 3 are not.
-        let choice = Choice::Warp {
-            margin: 1.0,
-            most: 100,
-        };
-        let sampler = sampler(&[2.0, 1.0, 1.5, -5.0], choice);
-        for access in [Access::Alone, Access::Shared] {
-            let (items, ranks) = drawn(&sampler, 300, access);
-            assert!(items.iter().all(|&item| item == 2));
-            // One draw of three is item 2: ranks are 3, 1 and 1.
-            let first = ranks.iter().filter(|&&rank| rank == 3.0).count();
-            assert!((60..140).contains(&first), "{first}");
-            assert!(ranks.iter().all(|&rank| rank == 3.0 || rank == 1.0));
-        }
-    }
-
-    #[test]
-    fn where_nothing_violates_the_last_draw_has_rank_one() {
-        let choice = Choice::Warp {
-            margin: 1.0,
-            most: 3,
-        };
-        let (items, ranks) = drawn(&sampler(&[9.0, 0.0, 0.0], choice), 50, Access::Alone);
-        assert!(items.iter().all(|&item| item == 1 || item == 2));
-        assert_eq!(ranks, [1.0; 50]);
-    }
-
-    #[test]
-    fn the_hardest_of_several_has_the_highest_score() {
-        let scores = [9.0, 1.0, 2.0, 3.0];
-        let (one, _) = drawn(&sampler(&scores, Choice::Hardest(1)), 300, Access::Alone);
-        let (many, _) = drawn(&sampler(&scores, Choice::Hardest(50)), 300, Access::Alone);
-        assert!((1..4).all(|item| one.iter().filter(|&&i| i == item).count() > 60));
-        assert_eq!(many, [3; 300]);
-        let (two, _) = drawn(&sampler(&scores, Choice::Hardest(2)), 300, Access::Shared);
-        let most = two.iter().filter(|&&item| item == 3).count();
-        // 5 of 9 pairs have item 3 in them.
-        assert!((130..205).contains(&most), "{most}");
-    }
-
-    #[test]
-    fn vectors_must_fit() {
-        let base = || Sampler::uniform(2).unwrap();
-        let of = |users: &[usize], items: &[usize], bias: &[usize], choice| {
-            let zeros = |shape: &[usize]| table(shape, &vec![0.0; shape.iter().product()]);
-            let bias = Some(zeros(bias));
-            ScoredSampler::new(base(), zeros(users), zeros(items), bias, choice).map(|_| ())
-        };
-        let one = Choice::Hardest(1);
-        assert!(of(&[3, 2], &[2, 2], &[2], one).is_ok());
-        assert!(matches!(
-            of(&[3, 2], &[2, 3], &[2], one),
-            Err(Error::Shape(_))
-        ));
-        assert!(matches!(
-            of(&[3, 2], &[3, 2], &[3], one),
-            Err(Error::Shape(_))
-        ));
-        assert!(matches!(
-            of(&[3, 2], &[2, 2], &[3], one),
-            Err(Error::Shape(_))
-        ));
-        assert!(matches!(of(&[3], &[2], &[2], one), Err(Error::Shape(_))));
-        let wrong = |choice| matches!(of(&[3, 2], &[2, 2], &[2], choice), Err(Error::Value(_)));
-        assert!(wrong(Choice::Hardest(0)));
-        assert!(wrong(Choice::Warp {
-            margin: 1.0,
-            most: 0
-        }));
-        assert!(wrong(Choice::Warp {
-            margin: f64::NAN,
-            most: 1
-        }));
-        for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(wrong(Choice::Adaptive(scale)));
-        }
-    }
-}
+mod tests;
