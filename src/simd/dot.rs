@@ -22,16 +22,16 @@ use crate::simd::{Isa, Machine};
 /// Calls the function with the register type of the machine, which is chosen at
 /// compile time. What it asks for besides the instruction set, whoever calls it here has shown.
 macro_rules! with_register {
-    ($machine:ident, $type:ident, $function:ident $(::<$parameter:ty>)?($($argument:expr),*)) => {
+    ($machine:ident, $type:ident, $function:ident $(::<$($parameter:ty),+>)?($($argument:expr),*)) => {
         match $machine::ISA {
             // SAFETY: this register is an array of numbers, which needs no instruction set of its own.
-            Isa::Scalar => unsafe { $function::<$type::Scalar, $type, $($parameter)?>($($argument),*) },
+            Isa::Scalar => unsafe { $function::<$type::Scalar, $type, $($($parameter),+)?>($($argument),*) },
             // SAFETY: a value of `$machine` was passed, whose instruction set is AVX2; such a value is
             // made only where the CPU was found to have AVX2 and FMA.
-            Isa::Avx2 => unsafe { $function::<$type::Avx2, $type, $($parameter)?>($($argument),*) },
+            Isa::Avx2 => unsafe { $function::<$type::Avx2, $type, $($($parameter),+)?>($($argument),*) },
             // SAFETY: a value of `$machine` was passed, whose instruction set is AVX-512; such a value is
             // made only where the CPU was found to have it.
-            Isa::Avx512 => unsafe { $function::<$type::Avx512, $type, $($parameter)?>($($argument),*) },
+            Isa::Avx512 => unsafe { $function::<$type::Avx512, $type, $($($parameter),+)?>($($argument),*) },
         }
     };
 }
@@ -39,27 +39,55 @@ pub(super) use with_register;
 
 /// `Σ a[i]·b[i]`.
 #[inline(always)]
-pub fn dot<M: Machine, T: Real>(_: M, a: &[T], b: &[T]) -> T {
-    with_register!(M, T, accumulate::<PairProduct>(a, b))
+pub fn dot<M: Machine, T: Real>(m: M, a: &[T], b: &[T]) -> T {
+    let length = a.len().min(b.len());
+    // SAFETY: both slices have so many elements.
+    unsafe { dot_at::<Plain, M, T>(m, a.as_ptr(), b.as_ptr(), length) }
+}
+
+/// [`dot`] of the `length` elements from `a` and from `b` on.
+///
+/// # Safety
+///
+/// So many elements are there, which others use as `A` says.
+#[inline(always)]
+pub unsafe fn dot_at<A: LoadStore, M: Machine, T: Real>(
+    _: M,
+    a: *const T,
+    b: *const T,
+    length: usize,
+) -> T {
+    with_register!(M, T, accumulate::<PairProduct, A, M>(a, b, length))
 }
 
 /// `Σ x[i]`.
 #[inline(always)]
 pub fn sum<M: Machine, T: Real>(_: M, x: &[T]) -> T {
-    with_register!(M, T, accumulate::<First>(x, x))
+    with_register!(
+        M,
+        T,
+        accumulate::<First, Plain, M>(x.as_ptr(), x.as_ptr(), x.len())
+    )
 }
 
 /// How the elements that a loop changes are loaded and stored.
 ///
 /// # Safety
 ///
-/// Both functions touch `V::LANES` elements at the place that they are given, and no others.
+/// The functions touch as many elements as they say at the place that they are given, and no others.
 pub unsafe trait LoadStore {
     /// # Safety
     ///
     /// `from` is valid for reading `V::LANES` elements that others use as the type says. `V` is
     /// [`One`] or a register of `M`, of which there is a value.
     unsafe fn load<M: Machine, T: Real, V: Vector<T>>(from: *const T) -> V;
+
+    /// The first `count` elements, fewer than a register's; the others are 0.
+    ///
+    /// # Safety
+    ///
+    /// As for [`load`](Self::load), of `count` elements.
+    unsafe fn load_first<M: Machine, T: Real, V: Vector<T>>(from: *const T, count: usize) -> V;
 
     /// # Safety
     ///
@@ -77,6 +105,12 @@ unsafe impl LoadStore for Plain {
         // SAFETY: the elements are there, and the instruction set of `V` is that of `M`, by the
         // conditions of the function.
         unsafe { V::load(from) }
+    }
+    #[inline(always)]
+    unsafe fn load_first<M: Machine, T: Real, V: Vector<T>>(from: *const T, count: usize) -> V {
+        // SAFETY: the elements are there, and the instruction set of `V` is that of `M`, by the
+        // conditions of the function.
+        unsafe { V::load_first(from, count) }
     }
     #[inline(always)]
     unsafe fn store<M: Machine, T: Real, V: Vector<T>>(to: *mut T, elements: V) {
@@ -199,40 +233,43 @@ impl PairTerm for First {
     }
 }
 
-/// The sum of the terms.
+/// The sum of the terms of `length` elements.
 ///
 /// # Safety
 ///
-/// The instruction set of `V` is available.
+/// The instruction set of `V` is available, and that of `M`. From `a` and `b` on there are so many elements,
+/// which others use as `A` says.
 #[inline(always)]
-unsafe fn accumulate<V: Vector<T>, T: Real, F: PairTerm>(a: &[T], b: &[T]) -> T {
-    let length = a.len().min(b.len());
-    let (a, b) = (a.as_ptr(), b.as_ptr());
+unsafe fn accumulate<V: Vector<T>, T: Real, F: PairTerm, A: LoadStore, M: Machine>(
+    a: *const T,
+    b: *const T,
+    length: usize,
+) -> T {
     let mut at = 0;
     // SAFETY: the instruction set of `V` is available, by the condition of this function. Every load
     // starts at `at` or whole registers after it, and the condition before it has shown that so many
-    // elements are left of both slices.
+    // elements are left of `a` and of `b`, which others use as `A` says.
     unsafe {
+        let load = |from: *const T| A::load::<M, T, V>(from);
         let mut sums = [V::splat(T::zero()); 4];
         while length - at >= 4 * V::LANES {
             for (i, sum) in sums.iter_mut().enumerate() {
                 let at = at + i * V::LANES;
-                *sum = F::add(*sum, V::load(a.add(at)), V::load(b.add(at)));
+                *sum = F::add(*sum, load(a.add(at)), load(b.add(at)));
             }
             at += 4 * V::LANES;
         }
         for sum in sums.iter_mut().take(3) {
             if length - at >= V::LANES {
-                *sum = F::add(*sum, V::load(a.add(at)), V::load(b.add(at)));
+                *sum = F::add(*sum, load(a.add(at)), load(b.add(at)));
                 at += V::LANES;
             }
         }
         let left = length - at;
         if left > 0 {
-            let (a, b) = (
-                V::load_first(a.add(at), left),
-                V::load_first(b.add(at), left),
-            );
+            let (a, b) = [a, b]
+                .map(|x| A::load_first::<M, T, V>(x.add(at), left))
+                .into();
             sums[3] = F::add(sums[3], a, b);
         }
         (sums[0].add(sums[1])).add(sums[2].add(sums[3])).sum()

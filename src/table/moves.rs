@@ -148,6 +148,19 @@ unsafe impl LoadStore for Relaxed {
     }
 
     #[inline(always)]
+    unsafe fn load_first<M: Machine, T: Real, V: Vector<T>>(from: *const T, count: usize) -> V {
+        const { assert!(size_of::<V>() == V::LANES * size_of::<T>()) };
+        let mut register = MaybeUninit::<V>::zeroed();
+        // SAFETY: `from` is valid for `count` elements, which others write through this module only, and
+        // `register` has room for more. All of it is initialised, by zeros or elements.
+        unsafe {
+            let to: *mut T = register.as_mut_ptr().cast();
+            (0..count).for_each(|i| to.add(i).write(load(from.add(i))));
+            register.assume_init()
+        }
+    }
+
+    #[inline(always)]
     unsafe fn store<M: Machine, T: Real, V: Vector<T>>(to: *mut T, elements: V) {
         const { assert!(size_of::<V>() == V::LANES * size_of::<T>()) };
         // SAFETY: `to` is valid for a register's elements, which others use through this module only, and

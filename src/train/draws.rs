@@ -13,7 +13,6 @@ use super::scored::{ScoredDraws, ScoredSampler, ScoredSamples};
 use super::spans::Spans;
 use crate::array::{Shape, Slice};
 use crate::error::Result;
-use crate::optim::gradient::Access;
 use crate::table::Table;
 
 /// What a feed has for each of `count` samples, one index each.
@@ -156,10 +155,9 @@ impl Feeds {
     /// [`Error::Memory`](crate::Error::Memory) if there is not the memory, and [`Error::Interrupted`](crate::Error::Interrupted).
     ///
     /// # Safety
-    /// The locks of [`tables`](Self::tables) are held as `access` says.
+    /// The locks of [`tables`](Self::tables) are held.
     pub(super) unsafe fn draw_scored<R: rand::Rng>(
         &self,
-        access: Access,
         among: Option<Among<'_>>,
         count: usize,
         (rng, orders): (&mut R, &mut [FactorOrders]),
@@ -204,8 +202,8 @@ impl Feeds {
                     },
                 };
                 // SAFETY: `feed` has compared the columns of users and items with the rows of the tables,
-                // and the locks are held as `access` says, by the conditions of this function.
-                unsafe { sampler.fill(access, (&mut *rng, orders), samples, draws) }
+                // and the locks are held, by the conditions of this function.
+                unsafe { sampler.fill((&mut *rng, orders), samples, draws) }
             });
             if let Some(at) = rank {
                 buffers[at] = ranks;

@@ -27,11 +27,11 @@ use super::adaptive::FactorOrders;
 use super::dealt_rows::Among;
 use super::sampling::Sampler;
 use super::spans::Spans;
-use crate::array::{Number, filled, with_real};
+use crate::array::{Number, with_real};
 use crate::error::{Error, Result};
-use crate::optim::gradient::Access;
-use crate::simd;
-use crate::table::{Table, moves};
+use crate::simd::{self, multiversion};
+use crate::table::Table;
+use crate::table::moves::{self, Relaxed};
 
 /// Which of the items that are drawn is taken.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -188,21 +188,19 @@ impl ScoredSampler {
     /// Draws items for some samples.
     ///
     /// # Errors
-    /// [`Error::Memory`] if there is no memory for two vectors, and [`Error::Interrupted`].
+    /// [`Error::Memory`] if there is no memory for the orders of factors, and [`Error::Interrupted`].
     ///
     /// # Safety
-    /// The users and items of the samples are rows of the tables, and the locks of the tables are held
-    /// as `access` says.
+    /// The users and items of the samples are rows of the tables, and the locks of the tables are held.
     pub(super) unsafe fn fill<R: Rng>(
         &self,
-        access: Access,
         state: (&mut R, &mut FactorOrders),
         samples: ScoredSamples<'_>,
         draws: ScoredDraws<'_>,
     ) -> Result<()> {
         with_real!(self.items.ty().dtype, T => {
             // SAFETY: by this function's conditions.
-            unsafe { self.fill_by::<T, R>(access, state, samples, draws) }
+            unsafe { self.fill_by::<T, R>(state, samples, draws) }
         })
     }
 
@@ -215,17 +213,15 @@ impl ScoredSampler {
     /// As for `fill`; the tables hold numbers of type `T`.
     unsafe fn fill_by<T: Number, R: Rng>(
         &self,
-        access: Access,
         (rng, orders): (&mut R, &mut FactorOrders),
         samples: ScoredSamples<'_>,
         mut draws: ScoredDraws<'_>,
     ) -> Result<()> {
         let width = self.items.width();
         let n_items = self.base.item_count();
-        let (mut user_copy, mut item_copy) = (filled(width, T::zero())?, filled(width, T::zero())?);
+        let factors = self.items.pointer::<T>();
         let bias = self.bias.as_ref().map(|bias| bias.pointer::<T>());
         if matches!(self.choice, Choice::Adaptive(_)) {
-            let factors = self.items.pointer::<T>();
             orders.renew_if_due(draws.items.len(), |factor, item| {
                 let at = match bias {
                     Some(bias) if factor == width => bias.wrapping_add(item),
@@ -238,19 +234,18 @@ impl ScoredSampler {
             })?;
         }
         for (k, &user) in samples.users.iter().enumerate() {
-            // SAFETY: `user` is a row of the table, of `width` numbers, and the locks are held as `access`
-            // says, by the conditions of this function.
-            let vector = unsafe { row(access, &self.users, user, &mut user_copy) };
-            let mut score = |item: u32| {
+            let vector = self
+                .users
+                .pointer::<T>()
+                .wrapping_add(user as usize * width);
+            let score = |item: u32| {
+                let product = product(vector, factors.wrapping_add(item as usize * width), width);
                 // SAFETY: `item` is that of the sample, which is a row by the conditions of this function,
                 // or drawn by `base`, which has as many items as the table has rows (`new`); so has
-                // `bias`. The locks are held as `access` says.
-                unsafe {
-                    let product = simd::dot(vector, row(access, &self.items, item, &mut item_copy));
-                    bias.map_or(product, |bias| {
-                        product + moves::load(bias.wrapping_add(item as usize))
-                    })
-                }
+                // `bias`. The locks are held.
+                bias.map_or(product, |bias| unsafe {
+                    product + moves::load(bias.wrapping_add(item as usize))
+                })
             };
             let draw = |rng: &mut R| match &samples.among {
                 Some(among) => self.base.draw_among(rng, Some(user), among),
@@ -290,7 +285,10 @@ impl ScoredSampler {
                 }
                 Choice::Adaptive(_) => {
                     let known = self.base.known_to(Some(user));
-                    orders.weigh(vector.iter().map(|x| x.to()));
+                    // SAFETY: `user` is a row of the table, of `width` numbers, and the locks are held, by the
+                    // conditions of this function.
+                    let factor = |at| unsafe { moves::load(vector.wrapping_add(at)) };
+                    orders.weigh((0..width).map(|at| factor(at).to()));
                     for item in items {
                         *item = match orders.draw(rng, known) {
                             Some(item) => item,
@@ -307,31 +305,12 @@ impl ScoredSampler {
     }
 }
 
-/// A row of a table, in place or copied.
-///
-/// # Safety
-/// `number` is a row of the table, whose rows are as long as `copy` and hold numbers of type `T`. The
-/// lock of the table is held as `access` says, and for as long as the slice lives nobody writes to the
-/// table by this thread.
-#[inline(always)]
-unsafe fn row<'a, T: Number>(
-    access: Access,
-    table: &Table,
-    number: u32,
-    copy: &'a mut [T],
-) -> &'a [T] {
-    let start = table
-        .pointer::<T>()
-        .wrapping_add(number as usize * copy.len());
-    match access {
-        // SAFETY: the row is in the table's memory, hence valid and aligned, and nobody writes to it: not
-        // other threads, since access is for one worker alone, nor this one, by the conditions above.
-        Access::Alone => unsafe { std::slice::from_raw_parts(start, copy.len()) },
-        Access::Shared => {
-            // SAFETY: the row is in the table's memory, and everybody writes it by moves only.
-            unsafe { moves::load_row(start, copy) };
-            copy
-        }
+multiversion! {
+    /// The product of two rows of `width` numbers, which [`ScoredSampler::fill_by`] alone asks for.
+    fn product<T: Number>(m: M, user: *const T, item: *const T, width: usize) -> T {
+        // SAFETY: only `fill_by` calls this, with rows of its tables, of `width` numbers, whose locks are
+        // held, so that others write them by moves.
+        unsafe { simd::dot::dot_at::<Relaxed, M, T>(m, user, item, width) }
     }
 }
 

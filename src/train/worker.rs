@@ -236,9 +236,7 @@ impl<'a, S: BatchStep> Worker<'a, S> {
                 let state = (&mut *rng, &mut *self.orders);
                 // SAFETY: `fit` holds the locks of all tables that are trained or read, as its `access`
                 // says.
-                let drawn = unsafe {
-                    feeds.draw_scored(shared.access, among, count, state, &mut self.staged)
-                };
+                let drawn = unsafe { feeds.draw_scored(among, count, state, &mut self.staged) };
                 if !shared.goes_on(drawn)? {
                     return Ok(());
                 }

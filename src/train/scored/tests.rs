@@ -23,14 +23,13 @@ fn sampler(scores: &[f32], choice: Choice) -> ScoredSampler {
     .unwrap()
 }
 
-fn drawn(sampler: &ScoredSampler, count: usize, access: Access) -> (Vec<u32>, Vec<f32>) {
-    drawn_among(sampler, count, access, None)
+fn drawn(sampler: &ScoredSampler, count: usize) -> (Vec<u32>, Vec<f32>) {
+    drawn_among(sampler, count, None)
 }
 
 fn drawn_among(
     sampler: &ScoredSampler,
     count: usize,
-    access: Access,
     among: Option<Among<'_>>,
 ) -> (Vec<u32>, Vec<f32>) {
     let (mut items, mut ranks) = (vec![9; count], vec![9.0; count]);
@@ -46,7 +45,7 @@ fn drawn_among(
     };
     let state = (&mut stream(1, 0, 0), &mut sampler.orders().unwrap());
     // SAFETY: the users and items are rows; nobody else has the tables.
-    unsafe { sampler.fill(access, state, samples, draws) }.unwrap();
+    unsafe { sampler.fill(state, samples, draws) }.unwrap();
     (items, ranks)
 }
 
@@ -68,7 +67,7 @@ fn items_are_chosen_among_those_of_a_part() {
                 rows: &rows,
                 part,
             };
-            let (items, ranks) = drawn_among(&sampler, 300, Access::Shared, Some(among));
+            let (items, ranks) = drawn_among(&sampler, 300, Some(among));
             assert!(items.iter().all(|&item| among.has(item)));
             let best = (0..64).rev().find(|&item| among.has(item)).unwrap();
             match choice {
@@ -92,14 +91,12 @@ fn warp_stops_at_the_first_item_within_the_margin() {
         most: 100,
     };
     let sampler = sampler(&[2.0, 1.0, 1.5, -5.0], choice);
-    for access in [Access::Alone, Access::Shared] {
-        let (items, ranks) = drawn(&sampler, 300, access);
-        assert!(items.iter().all(|&item| item == 2));
-        // One draw of three is item 2: ranks are 3, 1 and 1.
-        let first = ranks.iter().filter(|&&rank| rank == 3.0).count();
-        assert!((60..140).contains(&first), "{first}");
-        assert!(ranks.iter().all(|&rank| rank == 3.0 || rank == 1.0));
-    }
+    let (items, ranks) = drawn(&sampler, 300);
+    assert!(items.iter().all(|&item| item == 2));
+    // One draw of three is item 2: ranks are 3, 1 and 1.
+    let first = ranks.iter().filter(|&&rank| rank == 3.0).count();
+    assert!((60..140).contains(&first), "{first}");
+    assert!(ranks.iter().all(|&rank| rank == 3.0 || rank == 1.0));
 }
 
 #[test]
@@ -108,7 +105,7 @@ fn where_nothing_violates_the_last_draw_has_rank_one() {
         margin: 1.0,
         most: 3,
     };
-    let (items, ranks) = drawn(&sampler(&[9.0, 0.0, 0.0], choice), 50, Access::Alone);
+    let (items, ranks) = drawn(&sampler(&[9.0, 0.0, 0.0], choice), 50);
     assert!(items.iter().all(|&item| item == 1 || item == 2));
     assert_eq!(ranks, [1.0; 50]);
 }
@@ -116,11 +113,11 @@ fn where_nothing_violates_the_last_draw_has_rank_one() {
 #[test]
 fn the_hardest_of_several_has_the_highest_score() {
     let scores = [9.0, 1.0, 2.0, 3.0];
-    let (one, _) = drawn(&sampler(&scores, Choice::Hardest(1)), 300, Access::Alone);
-    let (many, _) = drawn(&sampler(&scores, Choice::Hardest(50)), 300, Access::Alone);
+    let (one, _) = drawn(&sampler(&scores, Choice::Hardest(1)), 300);
+    let (many, _) = drawn(&sampler(&scores, Choice::Hardest(50)), 300);
     assert!((1..4).all(|item| one.iter().filter(|&&i| i == item).count() > 60));
     assert_eq!(many, [3; 300]);
-    let (two, _) = drawn(&sampler(&scores, Choice::Hardest(2)), 300, Access::Shared);
+    let (two, _) = drawn(&sampler(&scores, Choice::Hardest(2)), 300);
     let most = two.iter().filter(|&&item| item == 3).count();
     // 5 of 9 pairs have item 3 in them.
     assert!((130..205).contains(&most), "{most}");
