@@ -10,6 +10,7 @@ use super::column::ColumnValues;
 use super::drawer::{DrawRows, Drawer};
 use super::input_buffer::InputBuffer;
 use super::mapped::Mapped;
+use super::sampling::Sampler;
 use super::source::Source;
 use crate::array::{DType, Shape, Type, size};
 use crate::error::{Error, Result};
@@ -31,18 +32,18 @@ pub(super) enum Feed {
 }
 
 impl Feed {
-    /// Whether a [`Sampler`](super::Sampler) draws it, or what it is chosen from.
-    pub(super) fn draws_items(&self) -> bool {
+    /// What draws it, or draws what it is chosen from.
+    pub(super) fn sampler(&self) -> Option<&Sampler> {
         match self {
             Feed::Drawn {
-                by: Drawer::Items { .. },
+                by: Drawer::Items { sampler, .. },
                 ..
-            } => true,
+            } => Some(sampler),
             Feed::Drawn {
                 by: Drawer::Scored { sampler, .. },
                 ..
-            } => sampler.draws_from_base(),
-            _ => false,
+            } => sampler.draws_from(),
+            _ => None,
         }
     }
 }

@@ -188,6 +188,11 @@ impl Sampler {
         }
     }
 
+    /// Whether items have weights: then it takes as many tries to draw one of a part as there are parts.
+    pub(super) fn is_weighted(&self) -> bool {
+        matches!(self.items, Items::Weighted { .. })
+    }
+
     /// What the user `given` knows.
     #[inline]
     pub(super) fn known_to(&self, given: Option<u32>) -> KnownItems<'_> {

@@ -155,9 +155,9 @@ impl ScoredSampler {
         matches!(self.choice, Choice::Warp { .. })
     }
 
-    /// Whether it chooses among what the base sampler draws, not by ranks of all items.
-    pub(super) fn draws_from_base(&self) -> bool {
-        !matches!(self.choice, Choice::Adaptive(_))
+    /// The base sampler, if it chooses among what that draws, not by ranks of all items.
+    pub(super) fn draws_from(&self) -> Option<&Sampler> {
+        (!matches!(self.choice, Choice::Adaptive(_))).then_some(&self.base)
     }
 
     /// What a worker keeps while it draws.

@@ -15,8 +15,11 @@ const ITEMS: u32 = 1600;
 
 /// Feeds of as many samples, of users and items by `index`, and of items drawn for the users.
 fn feeds(count: u32, index: impl Fn(u32, u32) -> u32) -> Feeds {
+    drawn_feeds(count, index, Sampler::uniform(ITEMS as usize).unwrap())
+}
+
+fn drawn_feeds(count: u32, index: impl Fn(u32, u32) -> u32, sampler: Sampler) -> Feeds {
     let column = |below: u32| Array::from((0..count).map(|k| index(k, below)).collect::<Vec<_>>());
-    let sampler = Sampler::uniform(ITEMS as usize).unwrap();
     let sampled = Source::Sampled {
         sampler: Arc::new(sampler),
         given: Some(0),
@@ -256,6 +259,28 @@ fn a_sampler_of_fewer_items_than_the_table_has_stays_in_its_own() {
 }
 
 #[test]
+fn large_tables_have_as_many_parts_as_rows_and_samples_allow() {
+    const WIDTH: usize = 1000;
+    let parts = |feeds: &Feeds, workers, batch| {
+        let found = partition(feeds, WIDTH, workers, batch);
+        found.map(|partition| partition.parts)
+    };
+    let uniform = feeds(20_000, any_index);
+    assert_eq!(parts(&uniform, 1, 10), Some(8), "7.3 MiB");
+    assert_eq!(parts(&uniform, 3, 10), Some(9), "a multiple of the workers");
+    assert_eq!(parts(&uniform, 1, 64), Some(4), "of 20,000 samples");
+    assert_eq!(parts(&uniform, 1, 1000), None);
+    let weighted = Sampler::popularity(&[1.0; ITEMS as usize], 1.0).unwrap();
+    let weighted = drawn_feeds(20_000, any_index, weighted);
+    assert_eq!(
+        parts(&weighted, 1, 10),
+        None,
+        "drawing takes longer by parts"
+    );
+    assert_eq!(parts(&weighted, 2, 10), Some(2));
+}
+
+#[test]
 fn only_what_has_rows_of_two_tables_is_divided() {
     let feeds = feeds(20_000, any_index);
     let tables = tables(32);
@@ -276,7 +301,7 @@ fn only_what_has_rows_of_two_tables_is_divided() {
         input,
     });
     assert!(!find(&same, 2, 64), "rows of one table");
-    let large = Table::zeros(&Type::new(DType::F32, &[ITEMS as usize, 4000]), None).unwrap();
+    let large = Table::zeros(&Type::new(DType::F32, &[ITEMS as usize, 8000]), None).unwrap();
     let wide = [&tables[0], &large];
     let wide = [0, 1].map(|number| TableLookup {
         table: wide[number],
