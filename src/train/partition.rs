@@ -43,19 +43,19 @@ const PAGE: usize = 1 << 12;
 const LEAST_GROUPS: usize = 8;
 /// Batches that a worker has in each round, at least, so that few samples are left for the end.
 const LEAST_BATCHES: usize = 8;
-/// Most workers: a part is numbered by a byte.
+/// Most parts: one is numbered by a byte.
 const MOST_PARTS: usize = 1 << 8;
 /// Most samples: there is a second list of them.
 const MOST_SAMPLES: usize = 1 << 22;
 /// Bytes of the rows that a block uses, about, so that they stay in the cache of a core. One worker alone
 /// gains nothing from blocks where all rows are less than two of them.
 const BLOCK_BYTES: usize = 1 << 20;
-/// Most parts, but for more workers: an item is compared in an epoch with those of its part alone. NDCG@10 of BPR did not suffer
-/// by 10 parts (made-up data like MovieLens 1M, 3 seeds), and by 20 fell from .401 to .399. What draws the hardest
-/// items suffers sooner (WARP, by 10 parts: .409 to .404), and what draws by weight takes longer, so there each worker
-/// has one part.
+/// Most parts, unless there are more workers: an item is compared in an epoch with those of its part alone. With
+/// 10 parts NDCG@10 of BPR did not suffer (made-up data like MovieLens 1M, 3 seeds), with 20 it fell from .401 to
+/// .399. That of WARP fell from .409 to .404 with 10, so what draws the hardest items has one part a worker, and
+/// so has what draws by weight, since that takes longer.
 const ENOUGH_PARTS: usize = 16;
-/// Bytes of both tables, at most: of larger ones a row is rarely in the cache of another core.
+/// Bytes of both tables, at most: of larger ones a block would not fit a cache.
 const MOST_BYTES: usize = 32 << 20;
 
 /// Rows of a table that a program looks up: the table and its number, and the number of the input that
