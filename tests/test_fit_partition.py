@@ -95,3 +95,48 @@ def test_no_update_is_lost_but_at_the_end_of_an_epoch(threads: int) -> None:
     count = epochs * len(users)
     assert 0 <= count + of_users.value[:, 0].sum() < racing
     assert 0 <= 2 * count + of_items.value[:, 0].sum() < 2 * racing
+
+
+def trained(first: int, epochs: int, deterministic: bool, state: list[np.ndarray]) -> None:
+    """Trains vectors of users and items that have 4 MiB together, by one thread."""
+    users, items = columns()
+    p, q = (wy.Parameter(numbers) for numbers in state)
+    u, i, j = wy.IndexInput([0]), wy.IndexInput([0]), wy.IndexInput([0])
+    margin = (p[u] * (q[i] - q[j])).sum(axis=1)
+    wy.fit(
+        wy.softplus(-margin).sum(),
+        {u: users, i: items},
+        sample={j: wy.sampling.Uniform(ITEMS)},
+        optimizer=wy.SGD(0.05),
+        epochs=epochs,
+        first_epoch=first,
+        batch_size=8,
+        deterministic=deterministic,
+    )
+    state[:] = p.value, q.value
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_one_thread_gives_equal_bits_and_goes_on_with_any_epoch(deterministic: bool) -> None:
+    rng = np.random.default_rng(1)
+    start = [rng.normal(0, 0.1, (rows, 512)).astype(np.float32) for rows in (USERS, ITEMS)]
+    whole, again, parts = start.copy(), start.copy(), start.copy()
+    trained(0, 3, deterministic, whole)
+    trained(0, 3, deterministic, again)
+    for epoch in range(3):
+        trained(epoch, epoch + 1, deterministic, parts)
+    for a, b, c in zip(whole, again, parts, strict=True):
+        assert np.array_equal(a, b)
+        assert np.array_equal(a, c)
+
+
+def test_tables_beyond_the_cache_are_trained_in_blocks_unless_deterministic() -> None:
+    rng = np.random.default_rng(1)
+    start = [rng.normal(0, 0.1, (rows, 512)).astype(np.float32) for rows in (USERS, ITEMS)]
+    blocks, whole = start.copy(), start.copy()
+    trained(0, 3, False, blocks)
+    trained(0, 3, True, whole)
+    for a, b in zip(blocks, whole, strict=True):
+        assert not np.array_equal(a, b)
+        # Another order of the same samples: what was learnt is alike.
+        assert np.linalg.norm(a - b) < 0.5 * np.linalg.norm(b)

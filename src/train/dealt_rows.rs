@@ -116,13 +116,14 @@ impl DealtRows {
     }
 
     /// Gives each group, in random order, to the part that has the fewest samples so far; again, if the
-    /// parts are too unequal.
+    /// parts are too unequal. The result depends on the random numbers alone, not on what was dealt before.
     pub(super) fn deal<R: Rng>(&mut self, rng: &mut R) {
         // A group without samples counts, so that those are dealt out evenly, too.
         let weight = |group: usize| u64::from(self.weights[group].max(1));
         let all: u64 = (0..self.weights.len()).map(weight).sum();
         let enough = (all as f64 / self.groups.len() as f64 * (1.0 + TOO_MANY)) as u64;
         let mut least = u64::MAX;
+        self.order.sort_unstable();
         for _ in 0..DEALS {
             self.order.shuffle(rng);
             self.loads.fill(0);

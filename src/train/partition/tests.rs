@@ -236,6 +236,17 @@ fn no_part_is_without_rows() {
 }
 
 #[test]
+fn parts_depend_on_the_epoch_alone() {
+    let new = || DealtRows::new((0..200).collect(), 0, 5).unwrap();
+    let (mut resumed, mut other) = (new(), new());
+    for epoch in 0..10 {
+        other.deal(&mut stream(9, 0, epoch));
+    }
+    resumed.deal(&mut stream(9, 0, 9));
+    assert!((0..200).all(|row| resumed.part(row) == other.part(row)));
+}
+
+#[test]
 fn a_sampler_of_fewer_items_than_the_table_has_stays_in_its_own() {
     let rows = vec![1; 100];
     let mut rows = DealtRows::new(rows, 4, 2).unwrap();
