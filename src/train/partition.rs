@@ -91,7 +91,7 @@ pub(super) struct Partition {
 
 /// Which part of users is trained, in which round.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BlockPlace {
+pub(super) struct PartPair {
     pub users: usize,
     pub round: usize,
 }
@@ -110,11 +110,11 @@ pub(super) struct Rounds {
 
 impl Rounds {
     /// The blocks of a worker, one after the other: their samples, and where they are.
-    pub(super) fn of(&self, worker: usize) -> impl Iterator<Item = (Range<usize>, BlockPlace)> {
+    pub(super) fn of(&self, worker: usize) -> impl Iterator<Item = (Range<usize>, PartPair)> {
         let users = (worker..self.parts).step_by(self.workers);
         let users = users.map(|users| (users + self.first) % self.parts);
         let all =
-            users.flat_map(|users| (0..self.parts).map(move |round| BlockPlace { users, round }));
+            users.flat_map(|users| (0..self.parts).map(move |round| PartPair { users, round }));
         all.map(|block| {
             (
                 self.blocks[block.round * self.parts + block.users].clone(),
@@ -206,7 +206,7 @@ impl Partition {
     }
 
     /// What may be drawn in a block.
-    pub(super) fn among(&self, block: BlockPlace) -> Among<'_> {
+    pub(super) fn among(&self, block: PartPair) -> Among<'_> {
         let items = &self.columns[1];
         Among {
             drawn: &items.drawn,

@@ -98,7 +98,7 @@ proptest! {
         }
         // At a turn workers have other users each, and draw other items.
         for turn in 0..parts * times {
-            for find in [|_: &Partition, block: BlockPlace| block.users, |p: &Partition, block| p.among(block).part] {
+            for find in [|_: &Partition, block: PartPair| block.users, |p: &Partition, block| p.among(block).part] {
                 let mut found: Vec<_> = turns.iter().map(|blocks| find(&partition, blocks[turn].1)).collect();
                 found.sort_unstable();
                 found.dedup();
@@ -173,7 +173,7 @@ fn what_is_drawn_is_of_the_part_and_each_item_as_often() {
         let even: Vec<u32> = (0..ITEMS).step_by(2).collect();
         for epoch in 0..200 {
             partition.deal(&mut stream(8, 0, epoch));
-            let among = partition.among(BlockPlace {
+            let among = partition.among(PartPair {
                 users: epoch % 4,
                 round: 3,
             });
