@@ -3,8 +3,8 @@
 //! It is linear in the gradient and the parameter, so equal rows need not be summed first: each term
 //! of each row is added straight to the table, in order of arrival, and the row shrinks in the same
 //! pass, each time that it occurs or the first time only ([`Shrink`]). This is the rule that large
-//! sparse models are trained with, so its loops are kept bare: one for every form of a term,
-//! compiled for the usual widths.
+//! sparse models are trained with, so its loops are kept bare: one for one
+//! term and one for two, compiled for the usual widths.
 
 use super::gradient::{GradientRows, Term};
 use crate::array::Number;

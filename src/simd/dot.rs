@@ -51,22 +51,22 @@ pub fn dot<M: Machine, T: Real>(m: M, a: &[T], b: &[T]) -> T {
 ///
 /// So many elements are there, which others use as `A` says.
 #[inline(always)]
-pub unsafe fn dot_at<A: LoadStore, M: Machine, T: Real>(
-    _: M,
+pub(crate) unsafe fn dot_at<A: LoadStore, M: Machine, T: Real>(
+    m: M,
     a: *const T,
     b: *const T,
     length: usize,
 ) -> T {
-    with_register!(M, T, accumulate::<PairProduct, A, M>(a, b, length))
+    with_register!(M, T, accumulate::<PairProduct, A, M>(m, a, b, length))
 }
 
 /// `Σ x[i]`.
 #[inline(always)]
-pub fn sum<M: Machine, T: Real>(_: M, x: &[T]) -> T {
+pub fn sum<M: Machine, T: Real>(m: M, x: &[T]) -> T {
     with_register!(
         M,
         T,
-        accumulate::<First, Plain, M>(x.as_ptr(), x.as_ptr(), x.len())
+        accumulate::<First, Plain, M>(m, x.as_ptr(), x.as_ptr(), x.len())
     )
 }
 
@@ -75,45 +75,53 @@ pub fn sum<M: Machine, T: Real>(_: M, x: &[T]) -> T {
 /// # Safety
 ///
 /// The functions touch as many elements as they say at the place that they are given, and no others.
-pub unsafe trait LoadStore {
+pub(crate) unsafe trait LoadStore {
     /// # Safety
     ///
     /// `from` is valid for reading `V::LANES` elements that others use as the type says. `V` is
-    /// [`One`] or a register of `M`, of which there is a value.
-    unsafe fn load<M: Machine, T: Real, V: Vector<T>>(from: *const T) -> V;
+    /// [`One`] or a register of the machine.
+    unsafe fn load<M: Machine, T: Real, V: Vector<T>>(m: M, from: *const T) -> V;
 
     /// The first `count` elements, fewer than a register's; the others are 0.
     ///
     /// # Safety
     ///
     /// As for [`load`](Self::load), of `count` elements.
-    unsafe fn load_first<M: Machine, T: Real, V: Vector<T>>(from: *const T, count: usize) -> V;
+    unsafe fn load_first<M: Machine, T: Real, V: Vector<T>>(
+        m: M,
+        from: *const T,
+        count: usize,
+    ) -> V;
 
     /// # Safety
     ///
     /// As for [`load`](Self::load), of `to` and writing.
-    unsafe fn store<M: Machine, T: Real, V: Vector<T>>(to: *mut T, elements: V);
+    unsafe fn store<M: Machine, T: Real, V: Vector<T>>(m: M, to: *mut T, elements: V);
 }
 
 /// Of elements that nobody else uses meanwhile.
-pub struct Plain;
+pub(crate) struct Plain;
 
 // SAFETY: a register's load and store touch as many elements as it has.
 unsafe impl LoadStore for Plain {
     #[inline(always)]
-    unsafe fn load<M: Machine, T: Real, V: Vector<T>>(from: *const T) -> V {
+    unsafe fn load<M: Machine, T: Real, V: Vector<T>>(_: M, from: *const T) -> V {
         // SAFETY: the elements are there, and the instruction set of `V` is that of `M`, by the
         // conditions of the function.
         unsafe { V::load(from) }
     }
     #[inline(always)]
-    unsafe fn load_first<M: Machine, T: Real, V: Vector<T>>(from: *const T, count: usize) -> V {
+    unsafe fn load_first<M: Machine, T: Real, V: Vector<T>>(
+        _: M,
+        from: *const T,
+        count: usize,
+    ) -> V {
         // SAFETY: the elements are there, and the instruction set of `V` is that of `M`, by the
         // conditions of the function.
         unsafe { V::load_first(from, count) }
     }
     #[inline(always)]
-    unsafe fn store<M: Machine, T: Real, V: Vector<T>>(to: *mut T, elements: V) {
+    unsafe fn store<M: Machine, T: Real, V: Vector<T>>(_: M, to: *mut T, elements: V) {
         // SAFETY: the elements are there, and the instruction set of `V` is that of `M`, by the
         // conditions of the function.
         unsafe { elements.store(to) }
@@ -144,8 +152,8 @@ pub fn axpy_two<M: Machine, T: Real>(m: M, alpha: T, x: &[T], gamma: T, z: &[T],
 ///
 /// Every `x` is as long as the first. From `y` on are as many elements, which others use as `A` says.
 #[inline(always)]
-pub unsafe fn add_terms<A: LoadStore, M: Machine, T: Real, const N: usize>(
-    _: M,
+pub(crate) unsafe fn add_terms<A: LoadStore, M: Machine, T: Real, const N: usize>(
+    m: M,
     terms: [(T, &[T]); N],
     beta: T,
     y: *mut T,
@@ -159,12 +167,12 @@ pub unsafe fn add_terms<A: LoadStore, M: Machine, T: Real, const N: usize>(
     // registers here, or includes it: such a value is made only where the CPU was found to have it.
     unsafe {
         if M::ISA == Isa::Avx512 {
-            at = add_registers::<T::Avx512, A, M, T, N>(terms, beta, y, at);
+            at = add_registers::<T::Avx512, A, M, T, N>(m, terms, beta, y, at);
         }
         if M::ISA >= Isa::Avx2 {
-            at = add_registers::<T::Avx2, A, M, T, N>(terms, beta, y, at);
+            at = add_registers::<T::Avx2, A, M, T, N>(m, terms, beta, y, at);
         }
-        add_registers::<One<M, T>, A, M, T, N>(terms, beta, y, at);
+        add_registers::<One<M, T>, A, M, T, N>(m, terms, beta, y, at);
     }
 }
 
@@ -175,6 +183,7 @@ pub unsafe fn add_terms<A: LoadStore, M: Machine, T: Real, const N: usize>(
 /// As for [`add_terms`]; the instruction set of `V` is available, and `at` is not beyond the end.
 #[inline(always)]
 unsafe fn add_registers<V: Vector<T>, A: LoadStore, M: Machine, T: Real, const N: usize>(
+    m: M,
     terms: [(T, &[T]); N],
     beta: T,
     y: *mut T,
@@ -188,11 +197,11 @@ unsafe fn add_registers<V: Vector<T>, A: LoadStore, M: Machine, T: Real, const N
         let factors = terms.map(|(alpha, _)| V::splat(alpha));
         let beta = V::splat(beta);
         while length - at >= V::LANES {
-            let mut sum = beta.mul(A::load::<M, T, V>(y.add(at)));
+            let mut sum = beta.mul(A::load::<M, T, V>(m, y.add(at)));
             for (factor, (_, x)) in factors.iter().zip(&terms) {
                 sum = factor.mul_add(V::load(x.as_ptr().add(at)), sum);
             }
-            A::store::<M, T, V>(y.add(at), sum);
+            A::store::<M, T, V>(m, y.add(at), sum);
             at += V::LANES;
         }
     }
@@ -241,6 +250,7 @@ impl PairTerm for First {
 /// which others use as `A` says.
 #[inline(always)]
 unsafe fn accumulate<V: Vector<T>, T: Real, F: PairTerm, A: LoadStore, M: Machine>(
+    m: M,
     a: *const T,
     b: *const T,
     length: usize,
@@ -250,7 +260,7 @@ unsafe fn accumulate<V: Vector<T>, T: Real, F: PairTerm, A: LoadStore, M: Machin
     // starts at `at` or whole registers after it, and the condition before it has shown that so many
     // elements are left of `a` and of `b`, which others use as `A` says.
     unsafe {
-        let load = |from: *const T| A::load::<M, T, V>(from);
+        let load = |from: *const T| A::load::<M, T, V>(m, from);
         let mut sums = [V::splat(T::zero()); 4];
         while length - at >= 4 * V::LANES {
             for (i, sum) in sums.iter_mut().enumerate() {
@@ -268,7 +278,7 @@ unsafe fn accumulate<V: Vector<T>, T: Real, F: PairTerm, A: LoadStore, M: Machin
         let left = length - at;
         if left > 0 {
             let (a, b) = [a, b]
-                .map(|x| A::load_first::<M, T, V>(x.add(at), left))
+                .map(|x| A::load_first::<M, T, V>(m, x.add(at), left))
                 .into();
             sums[3] = F::add(sums[3], a, b);
         }

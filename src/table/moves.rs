@@ -129,47 +129,41 @@ pub unsafe fn store_row_on<M: Machine, T: Real>(machine: M, dst: *mut T, src: &[
 /// Elements that others may use by moves meanwhile: a loop changes them where they are, a register at a time.
 pub struct Relaxed;
 
-// SAFETY: the vectors' instructions and the loops of atomics move as many elements as the register has.
+// SAFETY: a row as long as a register has its elements, and as long as `count` so many.
 unsafe impl LoadStore for Relaxed {
     #[inline(always)]
-    unsafe fn load<M: Machine, T: Real, V: Vector<T>>(from: *const T) -> V {
-        const { assert!(size_of::<V>() == V::LANES * size_of::<T>()) };
-        let mut register = MaybeUninit::<V>::uninit();
-        // SAFETY: `from` is valid for a register's elements, which others write through this module only,
-        // and `register` has room for as many. Then all of it is initialised, by elements for which any
-        // bits are a value.
-        unsafe {
-            let to: *mut T = register.as_mut_ptr().cast();
-            if !vectors::load_one::<M>(from.cast(), to.cast(), size_of::<V>()) {
-                (0..V::LANES).for_each(|i| to.add(i).write(load(from.add(i))));
-            }
-            register.assume_init()
-        }
+    unsafe fn load<M: Machine, T: Real, V: Vector<T>>(m: M, from: *const T) -> V {
+        // SAFETY: `from` is valid for the elements of a register, by this function's conditions.
+        unsafe { Self::load_first(m, from, V::LANES) }
     }
 
     #[inline(always)]
-    unsafe fn load_first<M: Machine, T: Real, V: Vector<T>>(from: *const T, count: usize) -> V {
+    unsafe fn load_first<M: Machine, T: Real, V: Vector<T>>(
+        m: M,
+        from: *const T,
+        count: usize,
+    ) -> V {
         const { assert!(size_of::<V>() == V::LANES * size_of::<T>()) };
+        debug_assert!(count <= V::LANES);
         let mut register = MaybeUninit::<V>::zeroed();
-        // SAFETY: `from` is valid for `count` elements, which others write through this module only, and
-        // `register` has room for more. All of it is initialised, by zeros or elements.
+        // SAFETY: `from` is valid for `count` elements, which others write through this module only. The
+        // register has room for as many, all of them zeros, which are numbers, and nothing but numbers:
+        // so it is initialised.
         unsafe {
-            let to: *mut T = register.as_mut_ptr().cast();
-            (0..count).for_each(|i| to.add(i).write(load(from.add(i))));
+            let row = std::slice::from_raw_parts_mut(register.as_mut_ptr().cast(), count);
+            load_row_on(m, from, row);
             register.assume_init()
         }
     }
 
     #[inline(always)]
-    unsafe fn store<M: Machine, T: Real, V: Vector<T>>(to: *mut T, elements: V) {
+    unsafe fn store<M: Machine, T: Real, V: Vector<T>>(m: M, to: *mut T, elements: V) {
         const { assert!(size_of::<V>() == V::LANES * size_of::<T>()) };
         // SAFETY: `to` is valid for a register's elements, which others use through this module only, and
         // `elements` are as many.
         unsafe {
-            let from: *const T = (&raw const elements).cast();
-            if !vectors::store_one::<M>(to.cast(), from.cast(), size_of::<V>()) {
-                (0..V::LANES).for_each(|i| store(to.add(i), from.add(i).read()));
-            }
+            let row = std::slice::from_raw_parts((&raw const elements).cast(), V::LANES);
+            store_row_on(m, to, row);
         }
     }
 }
@@ -236,22 +230,6 @@ mod vectors {
     pub unsafe fn store<M: Machine>(_: M, _: *mut u8, _: *const u8, _: usize) -> usize {
         0
     }
-
-    /// # Safety
-    ///
-    /// None to keep; it mirrors the function for x86-64.
-    #[inline(always)]
-    pub unsafe fn load_one<M: Machine>(_: *const u8, _: *mut u8, _: usize) -> bool {
-        false
-    }
-
-    /// # Safety
-    ///
-    /// None to keep; it mirrors the function for x86-64.
-    #[inline(always)]
-    pub unsafe fn store_one<M: Machine>(_: *mut u8, _: *const u8, _: usize) -> bool {
-        false
-    }
 }
 
 #[cfg(test)]
@@ -259,8 +237,8 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
     use super::*;
-    use crate::simd::dot::{Plain, add_terms};
-    use crate::simd::multiversion;
+    use crate::simd::dot::{Plain, add_terms, dot_at};
+    use crate::simd::{self, multiversion};
 
     /// Moves in a kernel, as training does.
     struct Race<T>(*mut T);
@@ -353,22 +331,40 @@ mod tests {
         }
     }
 
-    #[test]
-    fn rows_are_changed_where_they_are() {
-        let memory: Vec<AtomicU32> = (0..ROOM).map(|_| AtomicU32::new(0)).collect();
-        changed_alike::<f32>(&Race(memory.as_ptr().cast_mut().cast()), ROOM);
-        let memory: Vec<AtomicU64> = (0..ROOM).map(|_| AtomicU64::new(0)).collect();
-        changed_alike::<f64>(&Race(memory.as_ptr().cast_mut().cast()), ROOM);
+    multiversion! {
+        fn product_where_they_are<T: Real>(machine: M, row: &Race<T>, length: usize) -> T {
+            // SAFETY: the callers' rows are as long, and reached by moves only.
+            unsafe { dot_at::<Relaxed, M, T>(machine, row.0, row.0, length) }
+        }
+    }
+
+    /// Products of rows of every length, read by moves, are those of copies, to the bit.
+    fn multiplied_alike<T: Real>(shared: &Race<T>, room: usize) {
+        let row: Vec<T> = (0..room)
+            .map(|i| T::of((i % 13) as f64 / 7.0 - 0.9))
+            .collect();
+        // SAFETY: `room` elements are there, and no other thread has them.
+        unsafe { store_row_on(Scalar, shared.0, &row) };
+        for length in 0..room {
+            let expected = simd::dot(&row[..length], &row[..length]);
+            assert_eq!(product_where_they_are(shared, length), expected, "{length}");
+        }
     }
 
     const ROOM: usize = if cfg!(miri) { 60 } else { 220 };
 
     #[test]
-    fn rows_come_back() {
+    fn rows_come_back_and_are_changed_and_multiplied_where_they_are() {
         let memory: Vec<AtomicU32> = (0..ROOM).map(|_| AtomicU32::new(0)).collect();
-        round_trip::<f32>(&Race(memory.as_ptr().cast_mut().cast()), ROOM);
+        let row = Race(memory.as_ptr().cast_mut().cast());
+        round_trip::<f32>(&row, ROOM);
+        changed_alike(&row, ROOM);
+        multiplied_alike(&row, ROOM);
         let memory: Vec<AtomicU64> = (0..ROOM).map(|_| AtomicU64::new(0)).collect();
-        round_trip::<f64>(&Race(memory.as_ptr().cast_mut().cast()), ROOM);
+        let row = Race(memory.as_ptr().cast_mut().cast());
+        round_trip::<f64>(&row, ROOM);
+        changed_alike(&row, ROOM);
+        multiplied_alike(&row, ROOM);
     }
 
     #[test]

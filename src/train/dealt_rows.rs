@@ -1,7 +1,7 @@
-//! Rows of a table, dealt out to workers.
+//! Rows of a table, dealt out in parts.
 //!
 //! Rows that follow each other are dealt together, as a group, so that two workers do not use the same
-//! cache line, or the same page ([`partition`](super::partition)). A part is what one worker has.
+//! cache line, or the same page ([`partition`](super::partition)). A part is what one block has.
 
 use rand::Rng;
 use rand::seq::SliceRandom;
@@ -32,7 +32,7 @@ pub(super) struct DealtRows {
     dealt: Vec<u8>,
 }
 
-/// The items that may be drawn in a round.
+/// The items that may be drawn in a block.
 #[derive(Clone, Copy)]
 pub(super) struct Among<'a> {
     /// Inputs whose items are drawn for the table.

@@ -45,7 +45,8 @@ pub struct Fit {
     /// Seed of all random streams.
     pub seed: u64,
     /// Whether several workers must give the same result every time. They then compute
-    /// batches together and apply them in turn.
+    /// batches together and apply them in turn. Samples are not divided into blocks that fit a
+    /// cache then, by one worker either.
     pub deterministic: bool,
 }
 

@@ -11,7 +11,7 @@
 //! is the stratified gradient descent of R. Gemulla, E. Nijkamp, P. J. Haas and Y. Sismanis, *Large-scale
 //! matrix factorization with distributed stochastic gradient descent* (KDD 2011).
 //!
-//! What samplers draw for the same table is drawn from the items at hand, too. Items are dealt anew in
+//! What samplers draw for the same table is drawn from the items of the block, too. Items are dealt anew in
 //! each epoch, at random, so over epochs an item is compared with all others as often as without. Users
 //! stay where they are, and so do the cache lines of their rows.
 //!
@@ -19,9 +19,9 @@
 //! processors fetch lines that follow those in use, but none of another page. Users are cut into ranges, which
 //! meet at few rows.
 //!
-//! Limits: samples that fill no whole batch of their round are trained at the end, by all workers as they
-//! come. Other tables are shared as before. Long epochs and large tables, of which a row is rarely in another
-//! core's cache, are left alone, and so are samples that are not shuffled as records ([`samples`](super::samples)).
+//! Limits: samples that fill no whole batch of their block are trained at the end, by all workers as they
+//! come. Other tables are shared as before. Long epochs, and tables of which no block fits a cache, are left
+//! alone, and so are samples that are not shuffled as records ([`samples`](super::samples)).
 
 use std::iter::successors;
 use std::ops::Range;
@@ -39,9 +39,9 @@ use crate::table::moves::CACHE_LINE;
 
 /// Bytes of a page.
 const PAGE: usize = 1 << 12;
-/// Groups of rows a worker has of each table, at least: fewer can be too unequal.
+/// Groups of rows that a part has, at least: fewer can be too unequal.
 const LEAST_GROUPS: usize = 8;
-/// Batches that a worker has in each round, at least, so that few samples are left for the end.
+/// Batches that a block has, at least, on average, so that few samples are left for the end.
 const LEAST_BATCHES: usize = 8;
 /// Most parts: one is numbered by a byte.
 const MOST_PARTS: usize = 1 << 8;
@@ -89,39 +89,12 @@ pub(super) struct Partition {
     blocks: Vec<usize>,
 }
 
-/// Which part of users is trained, in which round.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PartPair {
-    pub users: usize,
-    pub round: usize,
-}
-
 /// Where the samples of a window are, after they were divided.
 pub(super) struct Rounds {
-    /// Parts of each table, and of the users' the one that is trained first, by the first worker.
-    parts: usize,
-    first: usize,
-    workers: usize,
     /// Those of each part of users in each round, those of a round one after the other.
     blocks: Vec<Range<usize>>,
     /// Those that are left.
     pub rest: Range<usize>,
-}
-
-impl Rounds {
-    /// The blocks of a worker, one after the other: their samples, and where they are.
-    pub(super) fn of(&self, worker: usize) -> impl Iterator<Item = (Range<usize>, PartPair)> {
-        let users = (worker..self.parts).step_by(self.workers);
-        let users = users.map(|users| (users + self.first) % self.parts);
-        let all =
-            users.flat_map(|users| (0..self.parts).map(move |round| PartPair { users, round }));
-        all.map(|block| {
-            (
-                self.blocks[block.round * self.parts + block.users].clone(),
-                block,
-            )
-        })
-    }
 }
 
 impl Partition {
@@ -205,13 +178,28 @@ impl Partition {
         self.columns[1].rows.deal(rng);
     }
 
-    /// What may be drawn in a block.
-    pub(super) fn among(&self, block: PartPair) -> Among<'_> {
+    /// The blocks of a worker, one after the other: their samples, and the items of each.
+    pub(super) fn blocks(
+        &self,
+        rounds: &Rounds,
+        worker: usize,
+    ) -> impl Iterator<Item = (Range<usize>, Among<'_>)> {
+        let users = (worker..self.parts).step_by(self.workers);
+        let users = users.map(|users| (users + self.first) % self.parts);
+        let all = users.flat_map(|users| (0..self.parts).map(move |round| (users, round)));
+        all.map(|(users, round)| {
+            let samples = rounds.blocks[round * self.parts + users].clone();
+            (samples, self.among((users + round) % self.parts))
+        })
+    }
+
+    /// The items of a part.
+    fn among(&self, part: usize) -> Among<'_> {
         let items = &self.columns[1];
         Among {
             drawn: &items.drawn,
             rows: &items.rows,
-            part: (block.users + block.round) % self.parts,
+            part,
         }
     }
 
@@ -294,9 +282,6 @@ impl Partition {
             from = end;
         }
         Rounds {
-            parts: self.parts,
-            first: self.first,
-            workers: self.workers,
             blocks: ranges,
             rest,
         }

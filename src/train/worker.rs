@@ -74,7 +74,7 @@ pub(super) struct RunContext<'a> {
     pub computed: AtomicUsize,
     /// Batches of the window that have been applied.
     pub applied: AtomicUsize,
-    /// Rounds of the window that workers have finished, the sum over all workers.
+    /// Blocks of the window that workers have finished, the sum over all workers.
     pub finished: AtomicUsize,
 }
 
@@ -192,8 +192,8 @@ impl<'a, S: BatchStep> Worker<'a, S> {
         let Some((partition, rounds)) = samples.divided() else {
             return self.stretch(samples, self.part(0..samples.len()), None);
         };
-        for (turn, (range, block)) in (1..).zip(rounds.of(self.number)) {
-            self.stretch(samples, range, Some(partition.among(block)))?;
+        for (turn, (range, among)) in (1..).zip(partition.blocks(rounds, self.number)) {
+            self.stretch(samples, range, Some(among))?;
             // The rows of the next block are those of other workers now.
             shared.finished.fetch_add(1, Ordering::AcqRel);
             if !shared.wait(&shared.finished, turn * shared.workers) {

@@ -1,5 +1,6 @@
 //! Tests of dividing samples among workers.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -87,22 +88,24 @@ proptest! {
         let rounds = partition.divide(records.as_flattened_mut(), 2, &mut space);
         let parts = partition.parts;
         prop_assert_eq!(parts, workers * times);
-        let turns: Vec<Vec<_>> = (0..workers).map(|worker| rounds.of(worker).collect()).collect();
-        for (range, block) in turns.iter().flatten() {
-            prop_assert!(range.len().is_multiple_of(batch));
-            let among = partition.among(*block);
-            for &[user, item] in &records[range.clone()] {
-                prop_assert_eq!(partition.columns[0].rows.part(user), block.users);
-                prop_assert!(among.has(item));
-            }
-        }
-        // At a turn workers have other users each, and draw other items.
+        let turns: Vec<Vec<_>> =
+            (0..workers).map(|worker| partition.blocks(&rounds, worker).collect()).collect();
+        let [users, items] = partition.columns.each_ref().map(|column| &column.rows);
+        let mut pairs = HashSet::new();
         for turn in 0..parts * times {
-            for find in [|_: &Partition, block: PartPair| block.users, |p: &Partition, block| p.among(block).part] {
-                let mut found: Vec<_> = turns.iter().map(|blocks| find(&partition, blocks[turn].1)).collect();
-                found.sort_unstable();
-                found.dedup();
-                prop_assert_eq!(found.len(), workers);
+            // Workers have other users each, and draw other items.
+            let (mut of_users, mut of_items) = (HashSet::new(), HashSet::new());
+            for (range, among) in turns.iter().map(|blocks| &blocks[turn]) {
+                prop_assert!(range.len().is_multiple_of(batch));
+                let records = &records[range.clone()];
+                prop_assert!(records.iter().all(|&[_, item]| among.has(item)));
+                prop_assert!(of_items.insert(among.part));
+                if let Some(&[user, item]) = records.first() {
+                    let part = users.part(user);
+                    prop_assert!(records.iter().all(|&[user, _]| users.part(user) == part));
+                    prop_assert!(of_users.insert(part));
+                    prop_assert!(pairs.insert((part, items.part(item))));
+                }
             }
         }
         // Every sample has one place.
@@ -173,10 +176,7 @@ fn what_is_drawn_is_of_the_part_and_each_item_as_often() {
         let even: Vec<u32> = (0..ITEMS).step_by(2).collect();
         for epoch in 0..200 {
             partition.deal(&mut stream(8, 0, epoch));
-            let among = partition.among(PartPair {
-                users: epoch % 4,
-                round: 3,
-            });
+            let among = partition.among((epoch + 3) % 4);
             assert!(among.is_about(2) && !among.is_about(1));
             let inside: Vec<u32> = (0..ITEMS).filter(|&item| among.has(item)).collect();
             let users = [vec![0; even.len()], vec![1; inside.len()]].concat();
