@@ -18,6 +18,7 @@ pub mod math;
 pub(crate) mod product;
 mod real;
 pub(crate) mod search;
+pub(crate) mod subnormal;
 pub mod trigonometric;
 pub(crate) mod vector;
 

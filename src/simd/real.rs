@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use super::subnormal::Scaled;
 use super::vector::Registers;
 
 /// The elementary functions of one floating-point type.
@@ -39,6 +40,7 @@ pub trait Real:
     num_traits::Float
     + num_traits::NumAssign
     + VectorMath
+    + Scaled
     + Default
     + std::iter::Sum
     + fmt::Debug

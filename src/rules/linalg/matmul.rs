@@ -15,6 +15,7 @@ use crate::split;
 
 use super::gemm::{self, UNIT};
 use super::outer::{BLOCK, FEW};
+use super::subnormal;
 use crate::rules::{Argument, Case, Entry, Ex, Form, Key, OpRef, Operator, arity, same_dtype};
 
 /// Matrix product over the last two axes; leading axes broadcast.
@@ -82,12 +83,15 @@ fn product<T: Real>(
     // A row is its own transpose in memory, as is a column.
     if m == 1 {
         vector(a, b, out, s, tb, threads);
+        Ok(())
     } else if n == 1 {
         vector(b, a, out, Sizes { m: 1, k, n: m }, !ta, threads);
+        Ok(())
     } else {
-        gemm::multiply([m, k, n], (a, ta), (b, tb), out, threads)?;
+        subnormal::multiplied((a, n), (b, m), out, |a, b, out| {
+            gemm::multiply([m, k, n], (a, ta), (b, tb), out, threads)
+        })
     }
-    Ok(())
 }
 
 multiversion! {
@@ -136,8 +140,15 @@ multiversion! {
     }
 }
 
-/// A vector times a matrix, by parts of the result.
+/// A vector times a matrix.
 fn vector<T: Real>(x: &[T], b: &[T], out: &mut [T], s: Sizes, tb: bool, threads: usize) {
+    subnormal::multiplied((x, s.n), (b, 1), out, |x, b, out| {
+        vector_by_parts(x, b, out, s, tb, threads);
+    });
+}
+
+/// A vector times a matrix, by parts of the result.
+fn vector_by_parts<T: Real>(x: &[T], b: &[T], out: &mut [T], s: Sizes, tb: bool, threads: usize) {
     let Sizes { k, n, .. } = s;
     if threads <= 1 {
         return if tb {
@@ -196,11 +207,9 @@ impl VectorProduct {
     /// # Panics
     /// If `b` has not as many elements as the product of the others' numbers.
     pub(crate) fn apply<T: Real>(self, x: &[T], b: &[T], out: &mut [T]) {
-        assert_eq!(b.len(), x.len() * out.len());
-        match self.by_dots {
-            true => dots(x, b, out),
-            false => rows(x, b, out.len(), out),
-        }
+        let (k, n) = (x.len(), out.len());
+        assert_eq!(b.len(), k * n);
+        vector(x, b, out, Sizes { m: 1, k, n }, self.by_dots, 1);
     }
 }
 

@@ -15,6 +15,7 @@ mod inverse;
 #[cfg(feature = "linalg")]
 mod lu;
 mod outer;
+mod subnormal;
 
 #[cfg(feature = "linalg")]
 pub(crate) use self::inverse::PositiveDefinite;
