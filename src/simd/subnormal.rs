@@ -93,6 +93,14 @@ multiversion! {
 }
 
 multiversion! {
+    /// Whether no number is larger than this, or NaN.
+    pub(crate) fn all_at_most<T: Real>(_machine: M, x: &[T], most: T) -> bool {
+        let found = |x: &[T]| x.iter().fold(true, |all, &x| all & (x.abs() <= most));
+        x.chunks(256).all(found)
+    }
+}
+
+multiversion! {
     /// Writes each number times the power to `out`.
     pub(crate) fn raise<T: Real>(_machine: M, x: &[T], out: &mut [T]) {
         for (out, x) in out.iter_mut().zip(x) {
