@@ -30,6 +30,7 @@ from side_by_side import (
     operators,
     recommenders,
     sequences,
+    training,
 )
 from side_by_side.peers import Peers
 from side_by_side.rows import Row, measure, report
@@ -51,6 +52,7 @@ ROWS: dict[str, Callable[[Peers, argparse.Namespace], Row]] = {
     "exp-float32": operators.exp("float32"),
     **loops.ROWS,
     "lstm": sequences.lstm,
+    **training.ROWS,
     "bpr": recommenders.small,
     "bpr-large": recommenders.large,
 }
