@@ -17,6 +17,7 @@ pub(crate) mod four;
 pub mod math;
 pub(crate) mod product;
 mod real;
+pub(crate) mod scaled;
 pub(crate) mod search;
 pub(crate) mod subnormal;
 pub mod trigonometric;

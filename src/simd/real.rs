@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use super::subnormal::Scaled;
+use super::scaled::Scaled;
 use super::vector::Registers;
 
 /// The elementary functions of one floating-point type.

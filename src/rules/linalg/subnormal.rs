@@ -1,7 +1,7 @@
 //! Products of factors that hold subnormal numbers, or numbers whose products may be subnormal.
 //!
 //! Gradients get there that shrink from step to step of a long sequence, and a processor takes a hundred
-//! times as long for such products ([`crate::simd::subnormal`]). To have these numbers taken for zeros is a
+//! times as long for such products ([`crate::simd::scaled`]). To have these numbers taken for zeros is a
 //! mode of the processor that Rust code may not run in, and would be wrong where the other factor is large. So
 //! a factor is multiplied with a power of two first, exactly, and the product is divided by it in the end.
 //! Sums are rounded as they were or, where they were subnormal, to more digits before they are divided.
