@@ -216,3 +216,25 @@ def test_weights_are_finite_and_not_negative(wrong: Any) -> None:
 def test_columns_of_different_length() -> None:
     with pytest.raises(ValueError, match="same length"):
         Interactions.from_ids(["a", "b"], ["x", "y"], values=[1.0])
+
+
+def test_a_sparse_matrix_may_be_boolean_and_has_two_axes() -> None:
+    data = Interactions.from_csr(scipy.sparse.csr_matrix(np.array([[True, False], [True, True]])))
+    assert data.values is not None
+    assert data.values.tolist() == [1, 1, 1]
+    with pytest.raises(ValueError, match=r"^matrix: its shape is \(3,\), expected users by items"):
+        Interactions.from_csr(scipy.sparse.coo_array([1, 0, 2]))
+
+
+def test_masked_numbers_of_users_are_refused_and_empty_lists_are_not() -> None:
+    masked = np.ma.array([0, 1], mask=[False, True])
+    with pytest.raises(ValueError, match=r"^users\[1\] is masked, expected an integer"):
+        Interactions(masked, [0, 0], [1, 2], [1])
+    assert len(Interactions([], [], [], [])) == 0
+
+
+@pytest.mark.parametrize("count", [1.5, True, "a", None])
+def test_how_many_are_held_out_is_an_integer(count: Any) -> None:
+    data = Interactions.from_ids(["a", "a", "b"], ["x", "y", "x"])
+    with pytest.raises(TypeError, match=r"^count is .*, expected an integer at least 1"):
+        data.leave_last_out(count)

@@ -15,8 +15,9 @@ from ranking_oracle import Pairs, interactions, metric, model_of
 
 from wyrmling import _core
 from wyrmling.data import Interactions
-from wyrmling.evaluation import evaluate, metrics, ranking
+from wyrmling.evaluation import compare, evaluate, metrics, ranking
 from wyrmling.evaluation.trained import Trained
+from wyrmling.recommend import Popularity
 
 N_USERS, N_ITEMS = 5, 9
 NAMES = [
@@ -252,3 +253,11 @@ def test_scores_that_are_no_numbers_are_refused() -> None:
         evaluate(model, interactions({(1, 1)}, 2, 2))
     # Of a user who is not measured they do not matter.
     assert evaluate(model, interactions({(0, 1)}, 2, 2), "mrr")["mrr"] == 1
+
+
+def test_a_class_is_no_model_and_a_number_no_name() -> None:
+    data = Interactions.from_ids(["a", "a", "b"], ["x", "y", "x"])
+    with pytest.raises(TypeError, match="expected a fitted model, got the class Popularity"):
+        evaluate(Popularity, data)
+    with pytest.raises(TypeError, match="models: expected names of type str, got 1"):
+        compare({1: Popularity()}, data, data, "auc")

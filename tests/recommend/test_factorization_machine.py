@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from wyrmling import tensor_files
 from wyrmling.data import Ids, Interactions
 from wyrmling.datasets import make_interactions
 from wyrmling.evaluation import evaluate
@@ -230,3 +231,16 @@ def test_a_feature_named_twice_is_explained_once() -> None:
             row = names.number(name)
             one = vector @ arrays["item_feature_vectors"][row] + arrays["item_feature_biases"][row]
             assert part == pytest.approx(2 * one, rel=1e-5)
+
+
+def test_a_file_without_the_biases_of_features_is_refused(tmp_path: Path) -> None:
+    data = Interactions.from_ids(["a", "a", "b"], ["x", "y", "z"])
+    model = FactorizationMachine(epochs=1, factors=2, num_threads=1)
+    model.fit(data, item_features={"x": ["g"]}).save(tmp_path / "model")
+    name = "wyrmling.recommender/1"
+    contents = tensor_files.read(tmp_path / "model", [name], mmap=False, verify=True)
+    arrays = dict(contents.arrays)
+    del arrays["array.item_feature_biases"]
+    tensor_files.write(tmp_path / "model", tensor_files.Contents(name, contents.about, arrays))
+    with pytest.raises(ValueError, match="no item_feature_biases"):
+        FactorizationMachine.load(tmp_path / "model")

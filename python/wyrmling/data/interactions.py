@@ -159,20 +159,26 @@ class Interactions:
         """The entries of a sparse matrix of SciPy's: a row for each user, a column for each item.
 
         Args:
-            matrix: values, of any sparse format; entries that are stored and 0 are left out.
+            matrix: values, of any sparse format; entries that are stored and 0 are left out. True
+                counts as 1.
             user_ids: the ids of the rows, in their order; their numbers if None.
             item_ids: the ids of the columns.
 
         Raises:
             TypeError: something else than a sparse matrix.
-            ValueError: not one id for each row or column, or a value that is not finite.
+            ValueError: not one id for each row or column, a value that is not finite, or a matrix
+                that has not two axes.
         """
         if not hasattr(matrix, "tocoo"):
             raise TypeError(
                 f"matrix: expected a sparse matrix of SciPy's, got {type(matrix).__name__}"
             )
+        if len(matrix.shape) != 2:
+            raise ValueError(f"matrix: its shape is {matrix.shape}, expected users by items")
         entries = matrix.tocoo()
         n_users, n_items = entries.shape
+        if entries.data.dtype == bool:
+            entries = entries.astype(np.float32)
         there = entries.data != 0
         return cls(
             entries.row[there],
@@ -248,6 +254,7 @@ class Interactions:
             What is left to train on, and what was held out.
 
         Raises:
+            TypeError: a count that is no integer.
             ValueError: a count below 1.
 
         >>> data = Interactions.from_ids(["ann", "ann", "bob"], ["tea", "rye", "tea"])
@@ -329,7 +336,11 @@ def _index_column(name: str, column: npt.ArrayLike, limit: int) -> IndexArray:
     numbers = np.asarray(column)
     if numbers.ndim != 1:
         raise ValueError(f"{name} must have one axis, found shape {numbers.shape}")
-    if numbers.dtype.kind not in "iu":
+    if isinstance(column, np.ma.MaskedArray) and column.mask.any():
+        at = np.ma.getmaskarray(column).argmax()
+        raise ValueError(f"{name}[{at}] is masked, expected an integer")
+    # An empty list becomes an array of floats.
+    if numbers.dtype.kind not in "iu" and (len(numbers) or isinstance(column, np.ndarray)):
         raise TypeError(f"{name} must be integers, found {numbers.dtype}")
     outside = np.flatnonzero((numbers < 0) | (numbers >= limit))
     if len(outside):

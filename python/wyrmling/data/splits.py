@@ -12,6 +12,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..arguments import check_integer
+
 __all__ = ["By", "generator", "held_out", "last_of_each"]
 
 By = Literal["random", "user", "time"]
@@ -61,10 +63,9 @@ def last_of_each(count: int, users: npt.NDArray[np.uint32], times: npt.NDArray[A
     The last are those with the latest times, of equal times the last rows; where there are no times
     the last rows.
 
-    Raises ValueError for a count below 1.
+    Raises TypeError for a count that is no integer, ValueError for one below 1.
     """
-    if count < 1:
-        raise ValueError(f"count is {count}, expected at least 1")
+    count = check_integer("count", count, 1)
     order = np.arange(len(users)) if times is None else np.argsort(times, kind="stable")
     order = order[np.argsort(users[order], kind="stable")]
     grouped = users[order]

@@ -135,6 +135,9 @@ def compare(
     """
     if not isinstance(models, Mapping):
         raise TypeError(f"models: expected a dict by name, got {type(models).__name__}")
+    for name in models:
+        if not isinstance(name, str):
+            raise TypeError(f"models: expected names of type str, got {name!r}")
     if not models:
         raise ValueError("models is empty, expected at least one")
     for name, data in (("train", train), ("test", test)):

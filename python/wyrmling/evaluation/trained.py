@@ -64,7 +64,11 @@ def trained(model: Any) -> Trained:
     """What evaluation reads of a model; raises TypeError if it is none, or was not fitted."""
     if isinstance(model, Trained):
         return model
+    if isinstance(model, type):
+        raise TypeError(f"model: expected a fitted model, got the class {model.__name__}")
     if hasattr(model, "_scores"):
+        # Of one state, whatever other threads fit meanwhile.
+        model = model._snapshot() if hasattr(model, "_snapshot") else model
         return Trained(model.user_ids, model.item_ids, model.fitted.seen, model._scores)
     raise TypeError(f"model: expected a fitted model, got {type(model).__name__}")
 

@@ -82,7 +82,7 @@ class ImplicitALS(VectorModel):
         return {
             "users": ArrayType(("users", "factors")),
             "items": ArrayType(("items", "factors")),
-            "values": ArrayType(("pairs",), optional=True),
+            "values": ArrayType(("pairs",), optional=True, private=True),
         }
 
     def _check_arrays(self, fitted: Fitted) -> None:

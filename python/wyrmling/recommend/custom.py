@@ -117,8 +117,9 @@ class Custom(NegativeSampling):
             ValueError: values that the loss does not ask for, or not one for each item.
         """
         if "value" in inspect.signature(self._loss()).parameters:
-            steps, numbers = self._rated(history, values)
-            return NewUser(np.unique(steps), self._as_fitted()._learnt(steps, numbers))
+            model = self._as_fitted()
+            steps, numbers = model._rated(history, values)
+            return NewUser(np.unique(steps), model._learnt(steps, numbers))
         if values is not None:
             raise ValueError("values: the loss asks for no value, expected None")
         return super().fold_in(history)
@@ -153,6 +154,9 @@ def _copied(name: str, given: Any) -> npt.NDArray[np.float32]:
         raise TypeError(f"{name}: expected numbers, got {array.dtype} such as {given!r:.60}")
     with np.errstate(over="ignore"):
         numbers = array.astype(np.float32)
+    if len(masked := np.argwhere(np.ma.getmaskarray(given))):
+        place = ", ".join(map(str, masked[0]))
+        raise ValueError(f"{name}[{place}] is masked, expected a number")
     wrong = np.argwhere(~np.isfinite(numbers))
     if len(wrong):
         at = tuple(wrong[0].tolist())

@@ -76,8 +76,9 @@ class ExplicitMF(FactorModel):
         >>> [item for item, _ in model.recommend(model.fold_in(["b"], values=[5]))]
         ['a', 'c']
         """
-        steps, numbers = self._rated(history, values)
-        return NewUser(np.unique(steps), self._as_fitted()._learnt(steps, numbers))
+        model = self._as_fitted()
+        steps, numbers = model._rated(history, values)
+        return NewUser(np.unique(steps), model._learnt(steps, numbers))
 
     def _learnt(self, items: Numbers, values: FloatArray | None) -> FloatArray:
         assert values is not None

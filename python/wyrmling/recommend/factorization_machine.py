@@ -318,12 +318,13 @@ class FactorizationMachine(FactorModel):
             KeyError: an item that the model does not know.
             ValueError: features, and the model was fitted without features of users.
         """
-        items = np.unique(numbers_of("history", self.item_ids, history))
-        found = Features.of({"new": features}, "features")
         model = self._as_fitted()
-        offset = np.zeros(self.fitted.arrays["users"].shape[1], np.float32)
+        items = np.unique(numbers_of("history", model.item_ids, history))
+        found = Features.of({"new": features}, "features")
+        arrays = model.fitted.arrays
+        offset = np.zeros(arrays["users"].shape[1], np.float32)
         if len(found.names):
-            offset = summed(found, "user", self.fitted.arrays, model.normalize)[0]
+            offset = summed(found, "user", arrays, model.normalize)[0]
         return NewUser(items, model._query(items, offset))
 
     def _query(
@@ -361,14 +362,15 @@ class FactorizationMachine(FactorModel):
             KeyError: an id that the model does not know.
             TypeError: what is no id.
         """
-        arrays = self.fitted.arrays
-        number = self.item_ids.number(item, "item")
+        model = self._snapshot()
+        arrays = model.fitted.arrays
+        number = model.item_ids.number(item, "item")
         if isinstance(user, NewUser):
-            vector, offsets = self._new_vectors([user])[0], self._offsets([user])
+            vector, offsets = model._new_vectors([user])[0], model._offsets([user])
         else:
-            row = self.user_ids.number(user, "user")
+            row = model.user_ids.number(user, "user")
             vector = arrays["users"][row]
-            offsets = self._offsets(np.array([row], np.uint32))
+            offsets = model._offsets(np.array([row], np.uint32))
         score = float(vector @ arrays["items"][number] + arrays["item_bias"][number])
         score += 0.0 if offsets is None else float(offsets[0])
         parts: list[tuple[Id | None, float]] = []

@@ -222,16 +222,14 @@ class Recommender(Stateful, ABC):
             TypeError: one id alone, a set, or what is no id.
             ValueError: columns of different length.
         """
-        fitted = self.fitted
-        numbers = (
-            numbers_of("users", fitted.user_ids, users, ordered=True),
-            numbers_of("items", fitted.item_ids, items, ordered=True),
-        )
-        if len(numbers[0]) != len(numbers[1]):
+        model = self._snapshot()
+        rows = numbers_of("users", model.user_ids, users, ordered=True)
+        columns = numbers_of("items", model.item_ids, items, ordered=True)
+        if len(rows) != len(columns):
             raise ValueError(
-                f"users has {len(numbers[0])} ids and items {len(numbers[1])}, expected as many"
+                f"users has {len(rows)} ids and items {len(columns)}, expected as many"
             )
-        return self._predict(*numbers)
+        return model._predict(rows, columns)
 
     def recommend(
         self,
@@ -266,24 +264,24 @@ class Recommender(Stateful, ABC):
             IndexError: a new user of another model, who had an item that this one does not know.
             RuntimeError: the model is not fitted, or has no histories to exclude or to count.
         """
-        fitted = self.fitted
-        n = min(check_integer("n", n, 1), len(fitted.item_ids))
+        model = self._snapshot()
+        n = min(check_integer("n", n, 1), len(model.item_ids))
         exclude_seen = check_flag("exclude_seen", exclude_seen)
         check_choice("cold_start", cold_start, ("error", "popular"))
-        allowed = self._allowed(items, filter_items)
+        allowed = model._allowed(items, filter_items)
         if isinstance(users, NewUser):
-            return listed(fitted.item_ids, *self._recommend_new([users], n, exclude_seen, allowed))
+            return listed(model.item_ids, *model._recommend_new([users], n, exclude_seen, allowed))
         if is_one(users):
-            return self._recommend_one(users, n, exclude_seen, allowed, cold_start)
+            return model._recommend_one(users, n, exclude_seen, allowed, cold_start)
         asked = users if hasattr(users, "__array__") else list(cast(Iterable[Any], users))
         if isinstance(asked, list) and any(isinstance(user, NewUser) for user in asked):
             if not all(isinstance(user, NewUser) for user in asked):
                 raise TypeError("users: expected ids or new users, got some of both")
-            best = self._recommend_new(asked, n, exclude_seen, allowed)
-            return named(fitted.item_ids, np.full(len(asked), None), *best)
+            best = model._recommend_new(asked, n, exclude_seen, allowed)
+            return named(model.item_ids, np.full(len(asked), None), *best)
         known = several("users", asked)
-        best = self._recommend_known(known, n, exclude_seen, allowed, cold_start)
-        return named(fitted.item_ids, of_ids(known), *best)
+        best = model._recommend_known(known, n, exclude_seen, allowed, cold_start)
+        return named(model.item_ids, of_ids(known), *best)
 
     def similar_items(self, items: Id | Iterable[Id], n: int = 10) -> Any:
         """The items most similar to an item, or to each of several; the item itself is left out.
@@ -296,11 +294,11 @@ class Recommender(Stateful, ABC):
             TypeError: the model does not compare items, or what is no id.
             ValueError: n below 1.
         """
-        return self._similar("items", self.item_ids, self._item_similarity, items, n)
+        return self._snapshot()._similar("items", items, n)
 
     def similar_users(self, users: Id | Iterable[Id], n: int = 10) -> Any:
         """The users most similar to a user, or to each of several, as :meth:`similar_items`."""
-        return self._similar("users", self.user_ids, self._user_similarity, users, n)
+        return self._snapshot()._similar("users", users, n)
 
     def fold_in(self, history: Iterable[Id]) -> NewUser:
         """A user that the model was not trained on, by the items that they had.
@@ -314,8 +312,9 @@ class Recommender(Stateful, ABC):
             KeyError: an item that the model does not know.
             TypeError: one id alone, or what is no id.
         """
-        items = np.unique(numbers_of("history", self.item_ids, history))
-        return NewUser(items, self._as_fitted()._query(items))
+        model = self._as_fitted()
+        items = np.unique(numbers_of("history", model.item_ids, history))
+        return NewUser(items, model._query(items))
 
     def explain(self, user: Id | NewUser, item: Id) -> list[tuple[Id | None, float]]:
         """What the items that a user had add to the score of an item, as the model says it.
@@ -335,10 +334,11 @@ class Recommender(Stateful, ABC):
             RuntimeError: the model is not fitted, or has no histories.
             TypeError: what is no id.
         """
-        ids = self.item_ids
+        model = self._as_fitted()
+        ids = model.item_ids
         number = ids.number(item, "item")
-        asked = user if isinstance(user, NewUser) else self.user_ids.number(user, "user")
-        items, parts, rest = self._as_fitted()._reasons(asked, number)
+        asked = user if isinstance(user, NewUser) else model.user_ids.number(user, "user")
+        items, parts, rest = model._reasons(asked, number)
         pairs: list[tuple[Id | None, float]] = list(
             zip(ids.take(items).tolist(), parts.tolist(), strict=True)
         )
@@ -487,7 +487,9 @@ class Recommender(Stateful, ABC):
         count = np.bincount(fitted.seen.indices, minlength=len(fitted.item_ids))
         return by_bias(1, count.astype(np.float32))
 
-    def _similar(self, kind: Any, of: Ids, scores: Any, ids: Id | Iterable[Id], n: int) -> Any:
+    def _similar(self, kind: Any, ids: Id | Iterable[Id], n: int) -> Any:
+        of = self.item_ids if kind == "items" else self.user_ids
+        scores = self._item_similarity if kind == "items" else self._user_similarity
         n = min(check_integer("n", n, 1), len(of))
         one = is_one(ids)
         asked = [one_id(kind, ids)] if one else cast(Iterable[Id], ids)

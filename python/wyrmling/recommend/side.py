@@ -102,9 +102,11 @@ def array_types(kind: str) -> dict[str, ArrayType]:
 def check_features(kind: str, count: int, arrays: Arrays) -> None:
     """Raises ValueError for arrays of features that contradict each other, as a file's may."""
     there = [name for name in array_types(kind) if name in arrays]
-    needed = set(array_types(kind)) - {f"{kind}_feature_biases"}
     if not there:
         return
+    needed = set(array_types(kind))
+    if f"{kind}_bias" not in arrays:
+        needed.discard(f"{kind}_feature_biases")
     if missing := sorted(needed.difference(there)):
         raise ValueError(f"it has {there[0]} and no {missing[0]}")
     try:

@@ -129,8 +129,10 @@ class VectorModel(Recommender):
 
 def _cosines(vectors: FloatArray, rows: Numbers) -> FactorScores:
     """The cosines of some rows with all; those of a vector of length 0 are 0."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    directions = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    # In double precision, in which no square of a float32 number is infinite or 0.
+    lengths = np.sqrt(np.einsum("kd,kd->k", vectors, vectors, dtype=np.float64))[:, None]
+    directions = np.zeros_like(vectors)
+    np.divide(vectors, lengths, out=directions, where=lengths > 0, casting="same_kind")
     return FactorScores(directions[rows], directions, None)
 
 

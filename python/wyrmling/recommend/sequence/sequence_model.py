@@ -201,8 +201,9 @@ class SequenceModel(FactorModel):
             KeyError: an item that the model does not know.
             TypeError: one id alone, a set, or what is no id.
         """
-        steps = numbers_of("history", self.item_ids, history, ordered=True)
-        return NewUser(np.unique(steps), self._as_fitted()._query(steps), steps)
+        model = self._as_fitted()
+        steps = numbers_of("history", model.item_ids, history, ordered=True)
+        return NewUser(np.unique(steps), model._query(steps), steps)
 
     def _reasons(self, user: int | NewUser, item: int) -> Reasons:
         """How much less the score would be without each item: an approximation.
