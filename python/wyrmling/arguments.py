@@ -6,19 +6,22 @@ a letter each.
 
 from __future__ import annotations
 
+import math
 import numbers
 import os
 from collections.abc import Iterable
 
 import numpy as np
 
-__all__ = ["check_choice", "check_flag", "check_integer", "check_path", "is_one"]
+__all__ = ["check_choice", "check_flag", "check_integer", "check_number", "check_path", "is_one"]
 
 TEXTS = str, bytes, bytearray
 
 
-def check_integer(name: str, value: object, least: int, most: int | None = None) -> int:
-    """An integer from ``least`` to ``most``, or of any size.
+def check_integer(
+    name: str, value: object, least: int | None = None, most: int | None = None
+) -> int:
+    """An integer from ``least`` to ``most``; None is no bound.
 
     Raises:
         TypeError: no integer.
@@ -30,13 +33,28 @@ def check_integer(name: str, value: object, least: int, most: int | None = None)
     ):
         raise TypeError(f"{name} is {value!r}, expected an integer{_range(least, most)}")
     integer = int(value)
-    if integer < least or (most is not None and integer > most):
+    if (least is not None and integer < least) or (most is not None and integer > most):
         raise ValueError(f"{name} is {integer}, expected an integer{_range(least, most)}")
     return integer
 
 
-def _range(least: int, most: int | None) -> str:
+def _range(least: int | None, most: int | None) -> str:
+    if least is None:
+        return ""
     return f" at least {least}" if most is None else f" from {least} to {most}"
+
+
+def check_number(name: str, value: object) -> float:
+    """A real number as a float: infinite, if no float can hold it.
+
+    Raises TypeError for what is no number; True and False are none.
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} is {value!r}, expected a number")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
 def check_flag(name: str, value: object) -> bool:

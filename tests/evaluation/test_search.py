@@ -187,7 +187,7 @@ def test_distributions_stay_in_their_bounds() -> None:
             log_uniform(low, 1)
         with pytest.raises(ValueError, match="expected more than 0"):
             integers(low, 1, log=True)
-    with pytest.raises(TypeError, match=r"high: expected an integer, got 2\.5"):
+    with pytest.raises(TypeError, match=r"high is 2\.5, expected an integer"):
         integers(1, 2.5)  # type: ignore[arg-type]
 
 

@@ -53,6 +53,7 @@ def id_column(name: str, column: Column) -> Integers | list[Id]:
     """
     if isinstance(column, (str, bytes, bytearray, Set, Mapping)):
         raise TypeError(f"{name}: expected a sequence of ids, found a {type(column).__name__}")
+    _check_iterable(name, column, "ids")
     array = _as_array(name, column)
     if array is None:
         if isinstance(column, range):
@@ -101,7 +102,12 @@ def number_column(
     if array is None:
         if isinstance(column, (str, bytes, bytearray, Set, Mapping)):
             raise TypeError(f"{name}: expected numbers, found a {type(column).__name__}")
+        _check_iterable(name, column, "numbers")
         column = column if isinstance(column, (list, tuple)) else list(column)
+        # NumPy makes 1 of True beside numbers.
+        for kind in {bool, np.bool_} & set(map(type, column)):
+            row = next(row for row, value in enumerate(column) if type(value) is kind)
+            raise _no_number(name, row, column[row])
         try:
             array = np.array(column)
         except ValueError:
@@ -150,7 +156,7 @@ def _numbers_of_objects(name: str, array: npt.NDArray[Any], dates: bool) -> npt.
         return np.array([np.datetime64(_utc(value), "us") for value in values], "datetime64[us]")
     for row, value in enumerate(values):
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
-            raise TypeError(f"{name}: row {row}, counted from 0, is {value!r}, expected a number")
+            raise _no_number(name, row, value)
     if all(isinstance(value, (int, np.integer)) for value in values):
         for row, value in enumerate(values):
             if not INT64.min <= value <= INT64.max:
@@ -235,6 +241,15 @@ def _refused(name: str, row: int, value: Any) -> Exception:
         f"{name}: row {row}, counted from 0, is {value!r} of type {type(value).__name__}, "
         f"expected an int or str; {hint}"
     )
+
+
+def _check_iterable(name: str, column: object, of: str) -> None:
+    if not isinstance(column, Iterable) and not hasattr(column, "__array__"):
+        raise TypeError(f"{name} is {column!r}, expected a column of {of}")
+
+
+def _no_number(name: str, row: int, value: object) -> TypeError:
+    return TypeError(f"{name}: row {row}, counted from 0, is {value!r}, expected a number")
 
 
 def _missing(name: str, row: int, value: object) -> ValueError:

@@ -238,6 +238,7 @@ class Interactions:
             What is left to train on, and what was held out.
 
         Raises:
+            TypeError: a share that is no number, or a seed that is no integer.
             ValueError: a share that leaves either part empty, a negative seed, or no times to split
                 by.
         """

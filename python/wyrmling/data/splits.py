@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..arguments import check_integer
+from ..arguments import check_integer, check_number
 
 __all__ = ["By", "generator", "held_out", "last_of_each"]
 
@@ -34,9 +34,11 @@ def held_out(
         times: when each was, or None.
 
     Raises:
+        TypeError: a share that is no number, or a seed that is no integer.
         ValueError: a share that leaves either part empty, no times to split by, another word, or a
             negative seed.
     """
+    test = check_number("test", test)
     count, what = len(users), "interactions"
     if by == "user":
         who, of = np.unique(users, return_inverse=True)
@@ -85,6 +87,4 @@ def _needed(times: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
 
 def generator(seed: int) -> np.random.Generator:
     """A source of random numbers, which starts the same for equal seeds."""
-    if seed < 0:
-        raise ValueError(f"seed is {seed}, expected at least 0")
-    return np.random.default_rng(seed)
+    return np.random.default_rng(check_integer("seed", seed, 0))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..arguments import check_integer, check_number
 from ..data import Ids, Interactions
 from ..data.splits import generator
 
@@ -58,6 +59,7 @@ def make_interactions(
         seed: of all random choices; equal seeds make equal data.
 
     Raises:
+        TypeError: an argument of another kind.
         ValueError: an argument outside its range.
 
     >>> groceries = make_interactions(300, 160, repeats=0.5)
@@ -65,7 +67,7 @@ def make_interactions(
     True
     """
     _check(n_users, n_items, per_user, skew, noise)
-    if not 0 <= repeats < 1:
+    if not 0 <= check_number("repeats", repeats) < 1:
         raise ValueError(f"repeats is {repeats}, expected at least 0 and less than 1")
     rng = generator(seed)
     tastes, popularities = _planted(rng, n_users, n_items, skew, noise)
@@ -145,7 +147,11 @@ def _planted(
 
 
 def _check(n_users: int, n_items: int, per_user: int, skew: float, noise: float) -> None:
-    if n_users < 1 or n_items < len(GENRES) or per_user < 1:
+    for name, count in (("n_users", n_users), ("n_items", n_items)):
+        check_integer(name, count)
+    for name, number in (("per_user", per_user), ("skew", skew), ("noise", noise)):
+        check_number(name, number)
+    if n_users < 1 or n_items < len(GENRES) or not per_user >= 1:
         raise ValueError(
             f"n_users, n_items and per_user are {n_users}, {n_items} and {per_user}, "
             f"expected at least 1, {len(GENRES)} and 1"

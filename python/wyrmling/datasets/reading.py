@@ -47,7 +47,8 @@ def read_interactions(
     have the same number of fields, the most of them. With all but ``::`` a field may be quoted.
     Ids are any text, but what stands for a missing value (``nan``, ``None``, ``NULL``). The third
     field is the rating, a number, which may have a decimal comma where no comma separates fields.
-    Blank lines, byte order marks and the kind of line end do not matter.
+    Blank lines, spaces around a
+    field (quoted or not), byte order marks and the kind of line end do not matter.
 
     The first line is a header when a column is given by its name, or when neither of its first two
     fields is a number and it names a user's column, or its third field is no number, nor a
@@ -130,7 +131,11 @@ def read_described(
     words.append("a header" if named else "no header")
     words.append(f"separated by {found!r}")
     ids = Ids(user_ids), Ids(item_ids)
-    return Interactions(users, items, *ids, found_ratings, weights, times), ", ".join(words)
+    try:
+        read = Interactions(users, items, *ids, found_ratings, weights, times)
+    except ValueError as error:  # a weight below 0
+        raise ValueError(f"{path}: {error} (counted from 0)") from None
+    return read, ", ".join(words)
 
 
 def _described(what: str, place: tuple[int, str | None]) -> str:
@@ -170,7 +175,7 @@ def _weights_and_times(
     if time is None:
         return weights, None, described
     described.append(_described("time", time_place))
-    return weights, _times(texts, path)[numbers], described
+    return weights, _times(texts, numbers, path)[numbers], described
 
 
 def _renamed(message: str, path: str, names: dict[str, str]) -> str:
@@ -183,8 +188,14 @@ def _renamed(message: str, path: str, names: dict[str, str]) -> str:
     return head + "".join(parts)
 
 
-def _times(texts: list[str], path: str) -> npt.NDArray[Any]:
-    """Times as int64, or as float64: numbers, or dates as ISO 8601 writes them, as the first is."""
+def _times(texts: list[str], numbers: npt.NDArray[Any], path: str) -> npt.NDArray[Any]:
+    """Times as int64, or as float64: numbers, or dates as ISO 8601 writes them, as the first is.
+
+    Args:
+        texts: those of the file, each once.
+        numbers: which of them each row has.
+        path: the file's, for errors.
+    """
     if "".join(texts).isdecimal():
         try:
             return np.fromiter(map(int, texts), np.int64, len(texts))
@@ -192,11 +203,15 @@ def _times(texts: list[str], path: str) -> npt.NDArray[Any]:
             pass  # What follows says which one it is.
     dates = _number(texts[0]) is None
     values: list[Any] = []
-    for text in texts:
+    for number, text in enumerate(texts):
         value = _date(text) if dates else _number(text)
         if value is None:
             also = ", or a date and time as ISO 8601 writes them" if dates else " as in other lines"
-            raise ValueError(f"{path}: found {text!r} as a time, expected a number{also}")
+            row = int(np.argmax(numbers == number))
+            raise ValueError(
+                f"{path}, row {row}, counted from 0: found {text!r} as a time, "
+                f"expected a number{also}"
+            )
         values.append(value)
     return number_column("times", values, None)
 

@@ -87,6 +87,8 @@ def worse_than_popularity(
     Raises:
         What :func:`~wyrmling.evaluation.evaluate` raises.
     """
+    if not isinstance(metric, str):
+        raise TypeError(f"metric is {metric!r}, expected one name, such as 'ndcg@10'")
     own, baseline = (
         evaluate(ranker, validation, metric, exclude_seen=exclude_seen)
         for ranker in (model, popularity(model))

@@ -116,8 +116,11 @@ class Evaluation(Mapping[str, float]):
 
         Raises:
             KeyError: a metric that one of them does not have for each user.
+            TypeError: something else than an evaluation.
             ValueError: other users.
         """
+        if not isinstance(other, Evaluation):
+            raise TypeError(f"other is {other!r}, expected an Evaluation")
         for side in (self, other):
             if metric not in side.per_user:
                 raise KeyError(

@@ -191,6 +191,9 @@ def search(
     copied(model, drawn[0])
     check_flag("exclude_seen", exclude_seen)
     check_flag("progress", progress)
+    check_flag("refit", refit)
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback is {callback!r}, expected a function or None")
     train, kept_out = validation_split("validation", validation, data, seed)
 
     made: list[Trial] = []

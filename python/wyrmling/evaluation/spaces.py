@@ -9,6 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..arguments import check_flag, check_integer, check_number
+
 __all__ = ["Distribution", "draw", "integers", "log_uniform", "uniform"]
 
 TRIES = 100
@@ -56,9 +58,10 @@ class _Between:
 def uniform(low: float, high: float) -> Distribution:
     """Numbers between two bounds, all as likely.
 
-    Raises ValueError for bounds that are not finite, or not in rising order; so do the others.
+    Raises TypeError for bounds that are no numbers, and ValueError for bounds that are not finite,
+    or not in rising order; so do the others.
     """
-    return _Between(float(low), float(high))
+    return _Between(check_number("low", low), check_number("high", high))
 
 
 def log_uniform(low: float, high: float) -> Distribution:
@@ -70,18 +73,20 @@ def log_uniform(low: float, high: float) -> Distribution:
     >>> all(0.001 <= number <= 0.1 for number in drawn)
     True
     """
-    return _Between(float(low), float(high), log=True)
+    return _Between(check_number("low", low), check_number("high", high), log=True)
 
 
 def integers(low: int, high: int, log: bool = False) -> Distribution:
     """Whole numbers from ``low`` to ``high``, both included; with ``log`` small ones are likelier.
 
-    Raises TypeError for bounds that are not integers.
+    Raises TypeError for bounds that are not integers, and ValueError for bounds that int64 cannot
+    hold.
     """
-    for name, bound in (("low", low), ("high", high)):
-        if isinstance(bound, bool) or not isinstance(bound, (int, np.integer)):
-            raise TypeError(f"{name}: expected an integer, got {bound!r}")
-    return _Between(int(low), int(high), log, whole=True)
+    low, high = (
+        check_integer(name, bound, -(2**63), 2**63 - 1)
+        for name, bound in (("low", low), ("high", high))
+    )
+    return _Between(low, high, check_flag("log", log), whole=True)
 
 
 def draw(

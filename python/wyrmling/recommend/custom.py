@@ -83,6 +83,8 @@ class Custom(NegativeSampling):
         [('tea', 2.0)]
         """
         check_interactions("data", data)
+        if loss is not None:
+            _signature(loss)
         given: dict[str, Any] = {
             "users": users,
             "items": items,
@@ -116,7 +118,7 @@ class Custom(NegativeSampling):
             TypeError: one id alone, or what is no id, or no number; no loss.
             ValueError: values that the loss does not ask for, or not one for each item.
         """
-        if "value" in inspect.signature(self._loss()).parameters:
+        if "value" in _signature(self._loss()):
             model = self._as_fitted()
             steps, numbers = model._rated(history, values)
             return NewUser(np.unique(steps), model._learnt(steps, numbers))
@@ -125,10 +127,10 @@ class Custom(NegativeSampling):
         return super().fold_in(history)
 
     def _loss(self) -> Loss:
-        if not callable(self.loss):
-            raise TypeError(f"loss is {self.loss!r}, expected a function")
+        if self.loss is None:
+            raise TypeError("loss is None, expected a function")
         known = PARAMETERS + COLUMNS + DRAWN
-        asked = inspect.signature(self.loss).parameters
+        asked = _signature(self.loss)
         for name, parameter in asked.items():
             if name not in known and parameter.default is inspect.Parameter.empty:
                 raise ValueError(
@@ -145,6 +147,17 @@ class Custom(NegativeSampling):
             return super()._array_types()
         # Without the loss nobody knows which biases it has.
         return {name: replace(kind, optional=name.endswith("bias")) for name, kind in TYPES.items()}
+
+
+def _signature(loss: object) -> Mapping[str, inspect.Parameter]:
+    """The arguments of a loss by name; raises TypeError for what is no function of Python."""
+    expected = f"loss is {loss!r}, expected a function"
+    if not callable(loss):
+        raise TypeError(expected)
+    try:
+        return inspect.signature(loss).parameters
+    except ValueError:  # as of int, which says nothing of its arguments
+        raise TypeError(f"{expected} that is written in Python") from None
 
 
 def _copied(name: str, given: Any) -> npt.NDArray[np.float32]:

@@ -132,7 +132,9 @@ def problem(value: Any, kind: Any) -> type[Exception] | None:
             return wrong
         return None if all(bound.allow(value) for bound in bounds) else ValueError
     if get_origin(kind) is Literal:
-        return None if value in get_args(kind) else ValueError
+        # Of arrays == is an array: only what is of the word's own type is compared.
+        words = (isinstance(value, type(word)) and value == word for word in get_args(kind))
+        return None if any(words) else ValueError
     if kind is bool:
         return None if isinstance(value, bool) else TypeError
     if kind is int:
@@ -141,7 +143,10 @@ def problem(value: Any, kind: Any) -> type[Exception] | None:
     if kind is float:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             return TypeError
-        return None if math.isfinite(value) else ValueError
+        try:
+            return None if math.isfinite(value) else ValueError
+        except OverflowError:  # an integer that no float can hold
+            return ValueError
     return None  # what is no plain value is checked by its model
 
 

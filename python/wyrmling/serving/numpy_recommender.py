@@ -73,9 +73,12 @@ def recommend(user: Any, n: int = 10, exclude_seen: bool = True) -> list[tuple[A
 
     Raises:
         KeyError: a user that the model does not know.
+        TypeError: n that is no integer, or exclude_seen that is neither True nor False.
         ValueError: n below 1.
         RuntimeError: the wheel has no histories to exclude.
     """
+    if not isinstance(exclude_seen, (bool, np.bool_)):
+        raise TypeError(f"exclude_seen is {exclude_seen!r}, expected True or False")
     arrays, number = _arrays(), _number("user", user)
     had = []
     if exclude_seen:
@@ -102,7 +105,7 @@ def similar_items(item: Any, n: int = 10) -> list[tuple[Any, float]]:
 
     Raises:
         KeyError: an item that the model does not know.
-        TypeError: the model has no vectors of items.
+        TypeError: the model has no vectors of items, or n is no integer.
         ValueError: n below 1.
     """
     vectors, number = _arrays()["items"], _number("item", item)
@@ -122,6 +125,8 @@ def _number(kind: str, id: Any) -> int:
 
 def _best(scores: Any, n: int, left_out: Any) -> list[tuple[Any, float]]:
     """The n best of all items but some, with their scores."""
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+        raise TypeError(f"n is {n!r}, expected an integer at least 1")
     if n < 1:
         raise ValueError(f"n is {n}, expected at least 1")
     scores[left_out] = -np.inf

@@ -112,8 +112,8 @@ def build_wheel(
 
     Raises:
         OSError: the model's file cannot be read, or the wheel not written.
-        TypeError: with ``needs="numpy"`` a model without vectors; with ``"wyrmling"`` one of a
-            class of yours, which the wheel could not import.
+        TypeError: a name or version that is no text; with ``needs="numpy"`` a model without
+            vectors; with ``"wyrmling"`` one of a class of yours, which the wheel could not import.
         ValueError: a name or version that is none, or a file that is no model.
         RuntimeError: the model was not fitted.
 
@@ -125,6 +125,9 @@ def build_wheel(
     ...     build_wheel(model, "My.Recs", version="2.0", directory=directory, needs="numpy").name
     'my_recs-2.0-py3-none-any.whl'
     """
+    for word, text in (("name", name), ("version", version)):
+        if not isinstance(text, str):
+            raise TypeError(f"{word} is {text!r}, expected text")
     package = _package(name)
     if not VERSION.fullmatch(version):
         raise ValueError(

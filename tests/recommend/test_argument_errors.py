@@ -1,0 +1,148 @@
+"""Arguments of other kinds, to data, evaluation and serving: the error names argument and value."""
+
+from __future__ import annotations
+
+import importlib.util
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wyrmling import datasets, evaluation, serving
+from wyrmling.data import Interactions
+from wyrmling.evaluation import integers, log_uniform, search, uniform
+from wyrmling.recommend import BPR, Custom
+
+DATA = datasets.make_interactions(40, 24, 8, seed=3)
+TRAIN, TEST = DATA.split()
+NOW = BPR(epochs=1, factors=4)
+MODEL = BPR(epochs=1, factors=4, num_threads=1).fit(TRAIN)
+ANY: Any = None
+
+
+def found(**given: Any) -> object:
+    return search(NOW, {"factors": [2, 4]}, TRAIN, trials=1, **given)
+
+
+CASES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
+    "share-text": (lambda: DATA.split("a"), TypeError, "test is 'a', expected a number"),  # type: ignore[arg-type]
+    "share-none": (lambda: DATA.split(ANY), TypeError, "test is None, "),
+    "share-true": (lambda: DATA.split(True), TypeError, "test is True, "),
+    "share-nan": (lambda: DATA.split(np.nan), ValueError, "test is nan, which holds out 0 of"),
+    "seed-text": (lambda: DATA.split(0.2, seed="a"), TypeError, "seed is 'a', expected an int"),  # type: ignore[arg-type]
+    "seed-float": (lambda: DATA.split(0.2, seed=1.5), TypeError, "seed is 1.5, "),  # type: ignore[arg-type]
+    "seed-below": (lambda: DATA.split(0.2, seed=-1), ValueError, "seed is -1, "),
+    "users-number": (lambda: Interactions.from_ids(3, [1]), TypeError, "users is 3, expected a"),  # type: ignore[arg-type]
+    "values-number": (
+        lambda: Interactions.from_ids([1, 2], [1, 2], values=3.0),  # type: ignore[arg-type]
+        TypeError,
+        "values is 3.0, expected a column of numbers",
+    ),
+    "values-true": (
+        lambda: Interactions.from_ids([1, 2], [1, 2], values=[2.5, True]),
+        TypeError,
+        "values: row 1, counted from 0, is True, expected a number",
+    ),
+    "made-users": (lambda: datasets.make_interactions(1.5), TypeError, "n_users is 1.5, "),  # type: ignore[arg-type]
+    "made-items": (
+        lambda: datasets.make_interactions(9, 7),
+        ValueError,
+        "n_users, n_items and per_user are 9, 7 and 40, ",
+    ),
+    "made-per-user": (
+        lambda: datasets.make_interactions(9, 9, 0),
+        ValueError,
+        "n_users, n_items and per_user are 9, 9 and 0, ",
+    ),
+    "made-noise": (lambda: datasets.make_interactions(noise=ANY), TypeError, "noise is None, "),
+    "lowest": (lambda: log_uniform("a", 1), TypeError, "low is 'a', expected a number"),  # type: ignore[arg-type]
+    "highest": (lambda: uniform(0, np.inf), ValueError, "bounds are 0.0 and inf, "),
+    "beyond-int64": (lambda: integers(0, 2**63), ValueError, f"high is {2**63}, "),
+    "log-word": (lambda: integers(1, 2, "yes"), TypeError, "log is 'yes', expected True or F"),  # type: ignore[arg-type]
+    "callback": (lambda: found(callback=3), TypeError, "callback is 3, expected a function"),
+    "refit": (lambda: found(refit="x"), TypeError, "refit is 'x', expected True or False"),
+    "metrics-for-one": (
+        lambda: evaluation.worse_than_popularity(MODEL, TEST, ["auc"]),  # type: ignore[arg-type]
+        TypeError,
+        r"metric is ['auc'], expected one name",
+    ),
+    "difference": (
+        lambda: evaluation.evaluate(MODEL, TEST).difference(ANY, "ndcg@10"),
+        TypeError,
+        "other is None, expected an Evaluation",
+    ),
+    "rate": (lambda: BPR(lr=10**400).fit(TRAIN), ValueError, "lr is 1000"),
+    "schedule": (
+        lambda: BPR(schedule=np.array([1.0, 2.0])).fit(TRAIN),  # type: ignore[arg-type]
+        ValueError,
+        "schedule is array([1., 2.]), expected 'linear' or 'constant'",
+    ),
+    "wheel-name": (lambda: serving.build_wheel(MODEL, 3), TypeError, "name is 3, expected text"),  # type: ignore[arg-type]
+    "wheel-version": (
+        lambda: serving.build_wheel(MODEL, "recs", version=ANY),
+        TypeError,
+        "version is None, expected text",
+    ),
+    "loss-number": (
+        lambda: Custom.from_factors(np.ones((40, 2)), np.ones((24, 2)), DATA, loss=3),  # type: ignore[arg-type]
+        TypeError,
+        "loss is 3, expected a function",
+    ),
+    "loss-type": (lambda: Custom(int).fit(TRAIN), TypeError, "loss is <class 'int'>, expected a"),
+    "loss-none": (lambda: Custom().fit(TRAIN), TypeError, "loss is None, expected a function"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_error_names_the_argument_and_the_value(case: str) -> None:
+    call, error, message = CASES[case]
+    with pytest.raises(error) as raised:
+        call()
+    assert str(raised.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("column", "field", "message"),
+    [
+        ("weight_column", "-1", r"a\.csv: weights\[1\] is -1\.0, expected at least 0"),
+        ("weight_column", "x", r'a\.csv, line 3: found "x", expected a finite number as the'),
+        ("time_column", "x", r"a\.csv, row 1, counted from 0: found 'x' as a time, expected"),
+    ],
+)
+def test_a_bad_field_of_a_file_is_found(
+    tmp_path: Path, column: str, field: str, message: str
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"u,i,more\nann,tea,1\nbob,rye,{field}\n")
+    given: Any = {"user_column": "u", "item_column": "i", column: "more"}
+    with pytest.raises(ValueError, match=message):
+        datasets.read_interactions(path, **given)
+
+
+@pytest.fixture(scope="module")
+def wheel_module(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """The module of a wheel that needs NumPy alone."""
+    directory = tmp_path_factory.mktemp("wheel")
+    path = serving.build_wheel(MODEL, "recs", directory=directory, needs="numpy")
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(directory)
+    spec = importlib.util.spec_from_file_location("recs", directory / "recs" / "__init__.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_wheel_without_wyrmling_names_its_arguments(wheel_module: ModuleType) -> None:
+    user = MODEL.user_ids[0]
+    assert len(wheel_module.recommend(user, np.int64(3))) == 3
+    for n in (True, 1.5, "3", None):
+        with pytest.raises(TypeError, match=f"^n is {n!r}, expected an integer at least 1"):
+            wheel_module.recommend(user, n)
+    with pytest.raises(TypeError, match=r"^exclude_seen is 'no', expected True or False"):
+        wheel_module.recommend(user, exclude_seen="no")
