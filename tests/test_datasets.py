@@ -343,7 +343,7 @@ def test_made_up_data_follows_its_seed_and_settings() -> None:
         {"repeats": float("nan")},
         {"seed": -1},
     ):
-        with pytest.raises(ValueError, match="expected (an integer )?at least"):
+        with pytest.raises(ValueError, match=r"expected (an integer )?at least"):
             make_interactions(**bad)
 
 
