@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::asked_lengths::LengthRecords;
 use super::flags::Flags;
 use super::node::{Core, IntoDyn, Kind, Node, Variable, latest_serial};
+use super::order::{Order, topological};
 use super::table_value::TableValue;
 use super::value::Value;
 use crate::array::{Array, DType, Shape, Typed, View, copied, equal_shapes, show_shape, size};
@@ -201,17 +202,24 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// # Errors
     /// [`Error::Memory`] in place of a panic.
     pub fn try_zero_grad(&self) -> Result<()> {
-        match self.kind() {
-            Kind::Parameter(param) => param.zero_grad(),
-            Kind::Independent(_, slot) => *slot.borrow_mut() = None,
-            Kind::Input(..) | Kind::Constant => {}
-            Kind::Operation(_) => {
-                let mut leaves = self.topological()?;
-                leaves.retain(|v| !matches!(v.kind(), Kind::Operation(_)));
-                leaves.iter().try_for_each(Variable::try_zero_grad)?;
-            }
+        if self.0.core().is_leaf() {
+            clear(self.kind());
+            return Ok(());
         }
+        let mut below = Order::new();
+        topological(&self.erased(), |_| true, &mut below)?;
+        let leaves = below.iter().filter(|node| node.core().is_leaf());
+        leaves.for_each(|leaf| clear(leaf.kind()));
         Ok(())
+    }
+}
+
+/// Forgets the gradient of a leaf.
+fn clear(leaf: Kind<'_>) {
+    match leaf {
+        Kind::Parameter(param) => param.zero_grad(),
+        Kind::Independent(_, slot) => *slot.borrow_mut() = None,
+        Kind::Operation(_) | Kind::Input(..) | Kind::Constant => {}
     }
 }
 

@@ -290,6 +290,11 @@ pub trait Node: 'static {
     /// Appends the parents, in operand order.
     fn parents(&self, _into: &mut Vec<Rc<dyn Node>>) {}
 
+    /// The latest change of a parent's value; 0 without parents.
+    fn newest_parent(&self) -> u64 {
+        0
+    }
+
     /// Computes the value from the parents' values.
     ///
     /// # Errors

@@ -61,6 +61,8 @@ fn with_values<R>(cores: &[&Core], f: impl FnOnce(&[&Value]) -> R) -> R {
 pub trait Parents: 'static {
     /// Appends the parents in order.
     fn collect(&self, into: &mut Vec<Rc<dyn Node>>);
+    /// The latest change of a parent's value; 0 without parents.
+    fn newest(&self) -> u64;
     /// Gives the parents up.
     fn release(self, into: &mut Vec<Rc<dyn Node>>);
     /// Calls `f` with the parents' cores.
@@ -75,6 +77,9 @@ macro_rules! tuple_parents {
         impl<$($name: ?Sized + IntoDyn),+> Parents for ($(Variable<$name>,)+) {
             fn collect(&self, into: &mut Vec<Rc<dyn Node>>) {
                 $(into.push($name::into_dyn(Rc::clone(&self.$index.0)));)+
+            }
+            fn newest(&self) -> u64 {
+                [$(self.$index.0.version()),+].into_iter().fold(0, u64::max)
             }
             fn release(self, into: &mut Vec<Rc<dyn Node>>) {
                 $(into.push($name::into_dyn(self.$index.0));)+
@@ -96,6 +101,9 @@ tuple_parents!(A 0, B 1, C 2);
 impl Parents for SmallVec<[Variable; 2]> {
     fn collect(&self, into: &mut Vec<Rc<dyn Node>>) {
         into.extend(self.iter().map(|v| Rc::clone(&v.0)));
+    }
+    fn newest(&self) -> u64 {
+        self.iter().map(|v| v.0.version()).fold(0, u64::max)
     }
     fn release(self, into: &mut Vec<Rc<dyn Node>>) {
         into.extend(self.into_iter().map(|v| v.0));
@@ -212,6 +220,10 @@ impl<O: AsOperator, P: Parents> Node for Operation<O, P> {
         if let Some(parents) = &self.parents {
             parents.collect(into);
         }
+    }
+
+    fn newest_parent(&self) -> u64 {
+        self.parents.as_ref().map_or(0, Parents::newest)
     }
 
     fn evaluate(&self) -> Result<()> {

@@ -149,18 +149,13 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
         topological(root, |_| true, &mut all)?;
         length_guards::check(all.iter().map(|node| &**node))?;
     }
-    let (mut order, mut parents) = (Order::new(), Vec::new());
+    let mut order = Order::new();
     topological(root, |n| !n.core().is_current(now), &mut order)?;
     let mut poller = Poller::default();
     for node in order {
         poller.step(NODE)?;
-        if !node.core().is_leaf() {
-            node.parents(&mut parents);
-            let newest = parents.iter().map(|p| p.version()).max();
-            parents.clear();
-            if newest.is_some_and(|v| v > node.core().version()) {
-                node.evaluate()?;
-            }
+        if !node.core().is_leaf() && node.newest_parent() > node.core().version() {
+            node.evaluate()?;
         }
         node.core().confirm(now);
     }

@@ -58,6 +58,17 @@ impl DistinctRows {
         })
     }
 
+    /// The same memory, if it has room for `count` occurrences; else new memory.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    pub(super) fn with_room(self, count: usize) -> Result<Self> {
+        match self.rows.len() < count || self.table.is_empty() {
+            true => Self::new(count),
+            false => Ok(self),
+        }
+    }
+
     /// Makes room for `count` occurrences in all.
     fn reserve(&mut self, count: usize) {
         if self.rows.len() < count || self.table.is_empty() {

@@ -127,11 +127,29 @@ impl<T: Number> Scratch<T> {
         })
     }
 
-    /// Scratch for rows that are added as they come.
-    pub(super) fn plain() -> Self {
+    /// Scratch for a gradient of the table's shape that a worker alone applies, and for rows that are
+    /// added as they come: nothing.
+    pub(super) fn none() -> Self {
         Scratch {
             distinct: DistinctRows::default(),
             lines: Default::default(),
         }
+    }
+
+    /// Scratch for rows that a worker alone applies to a table: it sums equal rows, and copies none
+    /// but single numbers.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    pub(super) fn alone(distinct: DistinctRows, width: usize, rows: usize) -> Result<Self> {
+        let mut lines: [Vec<T>; 5] = Default::default();
+        if width == 1 {
+            for line in &mut lines {
+                *line = filled(rows, T::zero())?;
+            }
+        } else {
+            lines[0] = filled(width, T::zero())?;
+        }
+        Ok(Scratch { distinct, lines })
     }
 }

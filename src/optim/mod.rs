@@ -31,7 +31,7 @@ mod update;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, LazyLock, Weak};
 
 use smallvec::SmallVec;
 
@@ -45,9 +45,11 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::process::Mutex;
 use crate::table::{Gradient, Param, Table};
+use distinct::DistinctRows;
 use gradient::{Access, OnePart, Scratch, StepTarget};
 use powers::Powers;
 use settings::{check, check_clip, check_lr};
+use undo::RowsCopy;
 pub(crate) use undo::Touched;
 
 /// What a rule remembers about one table.
@@ -135,7 +137,17 @@ pub struct Optimizer {
     lr: AtomicU64,
     own_l2: Vec<(Penalized, f64)>,
     states: Mutex<States>,
+    /// Memory in which a step by hand groups rows, kept from one step to the next.
+    grouping: Mutex<DistinctRows>,
 }
+
+/// What a rule without memory remembers.
+static NOTHING: LazyLock<Arc<State>> = LazyLock::new(|| {
+    Arc::new(State {
+        slots: Vec::new(),
+        powers: None,
+    })
+});
 
 impl Optimizer {
     /// An optimizer without state.
@@ -156,6 +168,7 @@ impl Optimizer {
             lr: AtomicU64::new(lr.to_bits()),
             own_l2: Vec::new(),
             states: Mutex::new(States::default()),
+            grouping: Mutex::new(DistinctRows::default()),
         })
     }
 
@@ -188,6 +201,9 @@ impl Optimizer {
     /// # Errors
     /// [`Error::Memory`] if there is not the memory.
     pub(crate) fn state(&self, table: &Arc<Table>) -> Result<Arc<State>> {
+        if self.rule.full_slots() == 0 && !self.rule.counts_steps() {
+            return Ok(Arc::clone(&NOTHING));
+        }
         // A map that a panicking thread left behind is whole.
         let mut states = self.states.lock();
         if let Some((_, state)) = states.by_table.get(&table.id()) {
@@ -245,7 +261,7 @@ impl Optimizer {
         // SAFETY: `_locks` holds exclusive access to the tables; their state is reached through
         // the same optimizer and table only; `Rows` checked its indices against the table.
         let copy = |touched: Touched<'_>| unsafe { touched.copy() };
-        let before: Vec<Array> = touched().map(copy).collect::<Result<_>>()?;
+        let before: SmallVec<[RowsCopy; 4]> = touched().map(copy).collect::<Result<_>>()?;
         interrupt::check()?;
         let apply = |item: &Work<'_>| {
             // SAFETY: nobody else uses the table, since `_locks` holds exclusive access until this function
@@ -296,8 +312,8 @@ impl Optimizer {
     }
 
     /// What there is to apply, by table, checked.
-    fn prepare<'p>(&self, params: &[&'p Param]) -> Result<Vec<Work<'p>>> {
-        let mut work: Vec<Work<'p>> = Vec::new();
+    fn prepare<'p>(&self, params: &[&'p Param]) -> Result<SmallVec<[Work<'p>; 4]>> {
+        let mut work: SmallVec<[Work<'p>; 4]> = SmallVec::new();
         for param in params {
             interrupt::check()?;
             let Some(gradient) = param.gradient() else {
@@ -355,21 +371,31 @@ impl Optimizer {
             let numbers = <T as Typed>::slice(work.values.view().data);
             match &work.rows {
                 None => {
-                    let mut scratch = Scratch::<T>::new(work.table.width(), 0)?;
+                    let mut scratch = match access {
+                        Access::Alone => Scratch::<T>::none(),
+                        Access::Shared => Scratch::new(work.table.width(), 0)?,
+                    };
                     // SAFETY: others reach the table and its state as `access` says, by the condition of
                     // this function; a gradient has its table's type and so its shape.
                     unsafe { apply::dense(access, &target, numbers, 1, &mut scratch) };
                 }
                 Some(indices) => {
-                    let width = work.table.width();
-                    let mut scratch = match target.groups() {
-                        false => Scratch::<T>::plain(),
-                        true => Scratch::new(width, indices.len())?,
+                    let (width, count) = (work.table.width(), indices.len());
+                    let mut scratch = match (target.groups(), access) {
+                        (false, _) => Scratch::<T>::none(),
+                        (true, Access::Alone) => {
+                            let kept = std::mem::take(&mut *self.grouping.lock());
+                            Scratch::alone(kept.with_room(count)?, width, count)?
+                        }
+                        (true, Access::Shared) => Scratch::new(width, count)?,
                     };
                     let parts = OnePart { indices, rows: numbers };
                     // SAFETY: others reach the table and its state as `access` says, by the condition of
                     // this function; `Rows` checked its indices against the table.
                     unsafe { apply::rows(access, &target, &parts, &mut scratch) };
+                    if target.groups() && access == Access::Alone {
+                        *self.grouping.lock() = scratch.distinct;
+                    }
                 }
             }
         });
@@ -397,7 +423,8 @@ mod tests {
 
     #[test]
     fn states_of_dropped_tables_are_looked_for_seldom() {
-        let optimizer = Optimizer::sgd(0.5).unwrap();
+        let rule = Rule::Sgd { momentum: 0.5 };
+        let optimizer = Optimizer::new(rule, Settings::new(0.5)).unwrap();
         let table = || Arc::new(Table::zeros(&Type::new(DType::F32, &[1]), None).unwrap());
         let kept: Vec<_> = (0..5000).map(|_| table()).collect();
         let (mut searches, mut enough) = (0, 0);

@@ -5,11 +5,21 @@
 //! and for each slot of its state.
 
 use super::grouped::PIECE;
-use crate::array::{Array, Dense, Number, all_finite, with_real};
+use crate::array::{Array, Dense, Number, Real, all_finite, with_real};
 use crate::error::Result;
 use crate::interrupt;
 use crate::simd::Scalar;
 use crate::table::{Table, moves};
+
+/// Rows as they were: a few numbers in place, as `f64`, which holds those of both types exactly; more
+/// in an array.
+pub(super) enum RowsCopy {
+    Few([f64; FEW]),
+    Many(Array),
+}
+
+/// How many numbers are copied without memory of their own.
+const FEW: usize = 8;
 
 /// The rows `rows`, or all, of a table.
 #[derive(Clone, Copy)]
@@ -33,6 +43,11 @@ impl<'a> Touched<'a> {
         })
     }
 
+    /// How many rows there are.
+    fn count(self) -> usize {
+        self.rows.map_or(self.table.rows(), <[u32]>::len)
+    }
+
     /// A copy of the rows.
     ///
     /// # Errors
@@ -41,34 +56,64 @@ impl<'a> Touched<'a> {
     ///
     /// # Safety
     /// The table has the rows, and others reach them by moves if at all.
-    pub(super) unsafe fn copy(self) -> Result<Array> {
-        let count = self.rows.map_or(self.table.rows(), <[u32]>::len);
-        Ok(with_real!(self.table.ty().dtype, T => {
-            let mut out = Dense::<T>::zeros(&[count, self.table.width()])?;
-            let (mut rest, mut unseen) = (out.make_mut()?, 0);
-            for (at, length) in self.places::<T>() {
-                let (to, others) = rest.split_at_mut(length);
-                // SAFETY: the place is `length` numbers of the table, which others reach by moves if at
-                // all; `to` is as long.
-                unsafe { moves::load_row(at, to) };
-                rest = others;
-                unseen += length;
-                if unseen >= PIECE {
-                    interrupt::check()?;
-                    unseen = 0;
-                }
+    pub(super) unsafe fn copy(self) -> Result<RowsCopy> {
+        let (count, width) = (self.count(), self.table.width());
+        // There may be more numbers than fit `usize` if rows occur more than once.
+        let size = count.saturating_mul(width);
+        with_real!(self.table.ty().dtype, T => {
+            if size <= FEW {
+                let mut few = [T::default(); FEW];
+                // SAFETY: the rows are the table's and others reach them by moves, by the conditions of
+                // this function; they have `size` numbers.
+                unsafe { self.load(&mut few[..size]) }?;
+                return Ok(RowsCopy::Few(few.map(T::to)));
             }
-            out.into()
-        }))
+            let mut out = Dense::<T>::zeros(&[count, width])?;
+            // SAFETY: as above; there is a number in `out` for each of the rows'.
+            unsafe { self.load(out.make_mut()?) }?;
+            Ok(RowsCopy::Many(out.into()))
+        })
+    }
+
+    /// Reads the rows.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`](crate::Error::Interrupted) if the caller asked to stop.
+    ///
+    /// # Safety
+    /// As for [`copy`](Self::copy), and `T` is the type of the table's numbers.
+    unsafe fn load<T: Number>(self, mut to: &mut [T]) -> Result<()> {
+        let mut unseen = 0;
+        for (at, length) in self.places::<T>() {
+            let (row, others) = to.split_at_mut(length);
+            // SAFETY: the place is `length` numbers of the table, which others reach by moves if at
+            // all; `row` is as long.
+            unsafe { moves::load_row(at, row) };
+            to = others;
+            unseen += length;
+            if unseen >= PIECE {
+                interrupt::check()?;
+                unseen = 0;
+            }
+        }
+        Ok(())
     }
 
     /// Writes a copy back.
     ///
     /// # Safety
     /// As for [`copy`](Self::copy), and `copy` is one of these rows.
-    pub(super) unsafe fn restore(self, copy: &Array) {
+    pub(super) unsafe fn restore(self, copy: &RowsCopy) {
         with_real!(self.table.ty().dtype, T => {
-            let mut rest = copy.view().real::<T>();
+            let few;
+            let numbers: &[T] = match copy {
+                RowsCopy::Few(numbers) => {
+                    few = numbers.map(T::of);
+                    &few
+                }
+                RowsCopy::Many(array) => array.view().real::<T>(),
+            };
+            let mut rest = numbers;
             for (at, length) in self.places::<T>() {
                 let (from, others) = rest.split_at(length);
                 // SAFETY: the place is `length` numbers of the table, which others reach by moves if at
@@ -108,22 +153,46 @@ impl<'a> Touched<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::{DType, Type};
+    use crate::array::DType;
 
     #[test]
-    fn a_copy_of_a_long_table_ends_where_it_does() {
-        let ty = Type::new(DType::F32, &[PIECE + 5]);
-        let table = Table::zeros(&ty, None).unwrap();
-        let touched = Touched {
-            table: &table,
-            rows: None,
-        };
-        // SAFETY: all rows are the table's, which this thread alone has.
-        unsafe {
-            let copy = touched.copy().unwrap();
-            assert_eq!(copy.size(), PIECE + 5);
-            touched.restore(&copy);
-            assert!(touched.is_finite());
+    fn a_copy_ends_where_the_table_does_and_is_put_back() {
+        for (shape, rows) in [
+            (&[PIECE + 5][..], None),
+            (&[3], None),
+            (&[4, 2], None),
+            (&[9, 3], Some(&[7_u32, 0, 7][..])),
+            (&[9, 2], Some(&[8, 1, 8][..])),
+            (&[5, 0], Some(&[4][..])),
+            (&[5, 2], Some(&[][..])),
+        ] {
+            for dtype in [DType::F32, DType::F64] {
+                let count = shape.iter().product::<usize>();
+                let numbers: Vec<f64> = (0..count).map(|n| 0.1 + n as f64).collect();
+                let value = Array::from(Dense::new(shape, numbers).unwrap()).to_dtype(dtype);
+                let table = Table::new(&value, None).unwrap();
+                let touched = Touched {
+                    table: &table,
+                    rows,
+                };
+                let before = table.read();
+                // SAFETY: all rows are the table's, which this thread alone has.
+                unsafe {
+                    let copy = touched.copy().unwrap();
+                    let small = touched.count() * table.width() <= FEW;
+                    assert_eq!(small, matches!(copy, RowsCopy::Few(_)), "{shape:?}");
+                    table.write(&Array::full(&value.ty(), 0.0)).unwrap();
+                    touched.restore(&copy);
+                    assert!(touched.is_finite());
+                }
+                let (before, after) = (before.to_f64(), table.read().to_f64());
+                let width = table.width();
+                for (at, number) in after.iter().enumerate() {
+                    let is_touched = rows.is_none_or(|rows| rows.contains(&((at / width) as u32)));
+                    let expected = if is_touched { before[at] } else { 0.0 };
+                    assert_eq!(*number, expected, "{shape:?} {dtype} {at}");
+                }
+            }
         }
     }
 }

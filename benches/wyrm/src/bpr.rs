@@ -87,9 +87,8 @@ fn epoch(factors: usize, batch: usize) -> Sides {
         let ([users, items], biases, inputs) = &ours;
         for at in (0..epochs).flat_map(|_| (0..PAIRS).step_by(batch)) {
             set(inputs, &drawn, at);
-            loss.zero_grad();
             loss.backward();
-            sgd.step(&[users.param(), items.param(), biases.param()])
+            sgd.step_and_clear(&[users.param(), items.param(), biases.param()])
                 .expect("finite numbers");
         }
     });

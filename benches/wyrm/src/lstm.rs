@@ -148,9 +148,8 @@ fn training(length: usize, inputs: usize, units: usize) -> Sides {
     let typed: Work = Box::new(move |count| {
         let parameters: Vec<_> = ours.parameters().map(|p| &**p.param()).collect();
         ours.each(count, || {
-            ours.loss.zero_grad();
             ours.loss.backward();
-            sgd.step(&parameters).expect("finite numbers");
+            sgd.step_and_clear(&parameters).expect("finite numbers");
         });
     });
     let ours = Network::new(length, inputs, units);

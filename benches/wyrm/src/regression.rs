@@ -63,9 +63,8 @@ fn step() -> Sides {
     let typed: Work = Box::new(move |count| {
         for &number in (0..count).flat_map(|_| &data) {
             set(&ours, number);
-            loss.zero_grad();
             loss.backward();
-            by.step(&[ours[0].0.param(), ours[1].0.param()])
+            by.step_and_clear(&[ours[0].0.param(), ours[1].0.param()])
                 .expect("finite numbers");
         }
     });

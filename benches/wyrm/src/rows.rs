@@ -57,9 +57,10 @@ fn single_rows(theirs_by: impl wyrm::optim::Optimizer + 'static, rule: Rule) -> 
     let typed: Work = Box::new(move |count| {
         for row in (0..count).flat_map(|_| chosen()) {
             index.set_slice(&[row]).expect("an index");
-            loss.zero_grad();
             loss.backward();
-            ours_by.step(&[table.param()]).expect("finite numbers");
+            ours_by
+                .step_and_clear(&[table.param()])
+                .expect("finite numbers");
         }
     });
     let (table, index) = (parameter(ROWS, WIDTH), Input::indices(vec![0]));
