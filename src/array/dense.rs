@@ -159,6 +159,9 @@ impl<T: Element> Dense<T> {
     /// [`Error::Shape`] if the shape is too large for any memory, [`Error::Memory`] if there
     /// is not the memory now.
     pub fn zeros(shape: &[usize]) -> Result<Self> {
+        if shape.is_empty() {
+            return Ok(Self::scalar(T::default()));
+        }
         let data = filled(element_count(shape)?, T::default())?;
         Ok(Self::from_vec(copied(shape), data))
     }

@@ -51,14 +51,20 @@ fn seed(root: &dyn Node, grad: Option<Array>) -> Result<Value> {
 /// Leaves, each with the gradient that arrived there.
 type Arrived<'a> = SmallVec<[(&'a Rc<dyn Node>, Value); 4]>;
 
-/// Sends the gradient `seed` of the last of `order` down: what arrives at leaves, each once.
+/// Sends the gradient `seed` of the last of `order` down, and appends what arrives at leaves, each once,
+/// to a list of the caller's, since that is large to move.
 ///
 /// A node passes its gradient on only when all its consumers have contributed, so each
 /// rule runs once.
 ///
 /// A rule or hook of the caller's may walk over the same nodes meanwhile, which hold one gradient
 /// each: an inner walk puts back what it found there.
-fn descend(order: &Order, seed: Value, run: hook::TransformRun) -> Result<Arrived<'_>> {
+fn descend<'a>(
+    order: &'a Order,
+    seed: Value,
+    run: hook::TransformRun,
+    arrived: &mut Arrived<'a>,
+) -> Result<()> {
     let inner = Descent::begin();
     let mut outer = Vec::new();
     if inner.is_inner {
@@ -66,14 +72,11 @@ fn descend(order: &Order, seed: Value, run: hook::TransformRun) -> Result<Arrive
         outer.extend(order.iter().map(|node| node.core().partial.take()));
     }
     let changes = OwnChanges::begin();
-    let arrived = pass_down(order, seed, run).and_then(|arrived| {
-        changes.check(order.last())?;
-        Ok(arrived)
-    });
+    let result = pass_down(order, seed, run, arrived).and_then(|()| changes.check(order.last()));
     for (node, held) in order.iter().zip(outer) {
         node.core().partial.replace(held);
     }
-    arrived
+    result
 }
 
 /// Whether a hook or rule sets a leaf while gradients are computed: some would be of the old value
@@ -139,8 +142,12 @@ impl Drop for Descent {
     }
 }
 
-fn pass_down(order: &Order, seed: Value, run: hook::TransformRun) -> Result<Arrived<'_>> {
-    let mut arrived = SmallVec::new();
+fn pass_down<'a>(
+    order: &'a Order,
+    seed: Value,
+    run: hook::TransformRun,
+    arrived: &mut Arrived<'a>,
+) -> Result<()> {
     let mut result = match order.last() {
         Some(root) => root.core().collect(seed),
         None => Ok(()),
@@ -172,7 +179,7 @@ fn pass_down(order: &Order, seed: Value, run: hook::TransformRun) -> Result<Arri
             false => node.backward(g),
         });
     }
-    result.map(|()| arrived)
+    result
 }
 
 /// Adds the gradient of `root` to every leaf below that records one.
@@ -224,7 +231,8 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     let seed = seed(&**root, grad)?;
     let mut order = Order::new();
     topological(root, |n| n.core().differentiable(), &mut order)?;
-    let mut arrived = descend(&order, seed, None)?;
+    let mut arrived = Arrived::new();
+    descend(&order, seed, None, &mut arrived)?;
     for (leaf, g) in &mut arrived {
         // In place: values are large to move, and most are arrays.
         if !matches!(g, Value::Dense(_)) {
@@ -268,7 +276,9 @@ pub(super) fn gradient_values(
     let mut order = Order::new();
     topological(root, |n| n.core().differentiable(), &mut order)?;
     let run = hook::run(leaves.iter().map(|x| x.core()));
-    for (leaf, g) in descend(&order, seed, run)? {
+    let mut arrived = Arrived::new();
+    descend(&order, seed, run, &mut arrived)?;
+    for (leaf, g) in arrived {
         for (x, found) in leaves.iter().zip(&mut found) {
             if Rc::ptr_eq(x, leaf) {
                 *found = Some(g.clone());

@@ -254,8 +254,8 @@ class Recommender(Stateful, ABC):
                 ``"popular"`` recommends what most users had.
 
         Returns:
-            For one user a list of (id of an item, score); for several :class:`.Recommendations`,
-            which are two arrays, ids and scores, of shape (users, n). Scores compare within a user.
+            For one user a list of (item, score); for several :class:`.Recommendations`: arrays of
+            ids and scores, (users, n) or fewer columns if no more may be. A user's scores compare.
 
         Raises:
             KeyError: an id that the model does not know.
