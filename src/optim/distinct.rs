@@ -63,15 +63,20 @@ impl DistinctRows {
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
     pub(super) fn with_room(self, count: usize) -> Result<Self> {
-        match self.rows.len() < count || self.table.is_empty() {
+        match self.room() < count || self.table.is_empty() {
             true => Self::new(count),
             false => Ok(self),
         }
     }
 
+    /// How many occurrences there is room for.
+    pub(super) fn room(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Makes room for `count` occurrences in all.
     fn reserve(&mut self, count: usize) {
-        if self.rows.len() < count || self.table.is_empty() {
+        if self.room() < count || self.table.is_empty() {
             for list in [
                 &mut self.rows,
                 &mut self.first,

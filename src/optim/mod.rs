@@ -26,12 +26,12 @@ mod rule;
 mod settings;
 mod sgd;
 mod snapshot;
+mod state;
 mod undo;
 mod update;
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Weak};
 
 use smallvec::SmallVec;
 
@@ -40,58 +40,18 @@ pub use rule::Rule;
 pub use settings::{L2Per, Settings};
 pub use snapshot::{Resumed, Snapshot};
 
-use crate::array::{Array, Type, Typed, with_real};
+use crate::array::{Array, Typed, with_real};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::process::Mutex;
 use crate::table::{Gradient, Param, Table};
 use distinct::DistinctRows;
 use gradient::{Access, OnePart, Scratch, StepTarget};
-use powers::Powers;
 use settings::{check, check_clip, check_lr};
+pub(crate) use state::State;
+use state::States;
 use undo::RowsCopy;
 pub(crate) use undo::Touched;
-
-/// What a rule remembers about one table.
-#[derive(Debug)]
-pub(crate) struct State {
-    /// Tables like the parameter, then, if the rule counts steps, one number a row.
-    pub slots: Vec<Table>,
-    /// Powers of the decays of a rule that counts steps.
-    pub powers: Option<[Powers; 2]>,
-}
-
-/// A table, if it still is, and its state.
-type Owned = (Weak<Table>, Arc<State>);
-
-/// States by the numbers of their tables.
-#[derive(Debug, Default)]
-struct States {
-    by_table: HashMap<u64, Owned>,
-    /// How many there may be before those of dropped tables are looked for.
-    enough: usize,
-}
-
-impl States {
-    /// Few states are looked through each time that there is a new one: they may be large.
-    const FEW: usize = 32;
-
-    /// Adds a state and gives the one that was in its place. Those of dropped tables are looked for
-    /// when there are few, or twice as many as were left the last time, so that a state costs the same
-    /// however many there are.
-    fn insert(&mut self, table: &Arc<Table>, state: Arc<State>) -> Option<Owned> {
-        if self.by_table.len() >= self.enough {
-            self.by_table
-                .retain(|_, (table, _)| table.strong_count() > 0);
-            self.enough = match self.by_table.len() {
-                few if few < Self::FEW => 0,
-                many => 2 * many,
-            };
-        }
-        let owned = (Arc::downgrade(table), state);
-        self.by_table.insert(table.id(), owned)
-    }
-}
 
 /// A gradient to apply to a table: rows, or of the table's shape.
 struct Work<'p> {
@@ -136,18 +96,16 @@ pub struct Optimizer {
     /// The bits of the learning rate.
     lr: AtomicU64,
     own_l2: Vec<(Penalized, f64)>,
+    /// The state of every table, of a rule that remembers nothing.
+    common_state: Option<Arc<State>>,
     states: Mutex<States>,
     /// Memory in which a step by hand groups rows, kept from one step to the next.
     grouping: Mutex<DistinctRows>,
 }
 
-/// What a rule without memory remembers.
-static NOTHING: LazyLock<Arc<State>> = LazyLock::new(|| {
-    Arc::new(State {
-        slots: Vec::new(),
-        powers: None,
-    })
-});
+/// For how many rows memory for grouping is kept, some 90 bytes a row: allocating is what steps of a
+/// few rows would spend their time on.
+const KEPT: usize = 4096;
 
 impl Optimizer {
     /// An optimizer without state.
@@ -167,6 +125,7 @@ impl Optimizer {
             settings,
             lr: AtomicU64::new(lr.to_bits()),
             own_l2: Vec::new(),
+            common_state: State::nothing(rule),
             states: Mutex::new(States::default()),
             grouping: Mutex::new(DistinctRows::default()),
         })
@@ -194,41 +153,6 @@ impl Optimizer {
         check_lr(lr)?;
         self.lr.store(lr.to_bits(), Ordering::Relaxed);
         Ok(())
-    }
-
-    /// The state for a table, made on first use and dropped some time after the table.
-    ///
-    /// # Errors
-    /// [`Error::Memory`] if there is not the memory.
-    pub(crate) fn state(&self, table: &Arc<Table>) -> Result<Arc<State>> {
-        if self.rule.full_slots() == 0 && !self.rule.counts_steps() {
-            return Ok(Arc::clone(&NOTHING));
-        }
-        // A map that a panicking thread left behind is whole.
-        let mut states = self.states.lock();
-        if let Some((_, state)) = states.by_table.get(&table.id()) {
-            return Ok(Arc::clone(state));
-        }
-        let state = Arc::new(self.new_state(table)?);
-        states.insert(table, Arc::clone(&state));
-        Ok(state)
-    }
-
-    /// What the rule remembers about a table that it has not seen.
-    fn new_state(&self, table: &Table) -> Result<State> {
-        let ty = table.ty();
-        let mut slots = Vec::new();
-        for _ in 0..self.rule.full_slots() {
-            slots.push(Table::zeros(ty, None)?);
-        }
-        if self.rule.counts_steps() {
-            slots.push(Table::zeros(&Type::new(ty.dtype, &[table.rows()]), None)?);
-        }
-        let powers = match self.rule {
-            Rule::Adam { beta1, beta2, .. } => Some([beta1, beta2].map(Powers::new)),
-            _ => None,
-        };
-        Ok(State { slots, powers })
     }
 
     /// Applies the collected gradient of every parameter; those without one are left alone.
@@ -393,7 +317,7 @@ impl Optimizer {
                     // SAFETY: others reach the table and its state as `access` says, by the condition of
                     // this function; `Rows` checked its indices against the table.
                     unsafe { apply::rows(access, &target, &parts, &mut scratch) };
-                    if target.groups() && access == Access::Alone {
+                    if target.groups() && access == Access::Alone && count <= KEPT {
                         *self.grouping.lock() = scratch.distinct;
                     }
                 }
@@ -408,42 +332,30 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::array::{DType, Dense};
+    use crate::array::{DType, Dense, Type};
+    use crate::table::Rows;
 
     #[test]
-    fn the_state_of_tables_that_are_gone_is_dropped() {
+    fn memory_for_grouping_is_kept_for_few_rows_only() {
         let optimizer = Optimizer::new(Rule::Adagrad { eps: 1e-10 }, Settings::new(0.5)).unwrap();
-        let ty = Type::new(DType::F32, &[3]);
-        for _ in 0..10 {
-            let table = Arc::new(Table::zeros(&ty, None).unwrap());
-            optimizer.state(&table).unwrap();
-        }
-        assert_eq!(optimizer.states.lock().by_table.len(), 1);
-    }
-
-    #[test]
-    fn states_of_dropped_tables_are_looked_for_seldom() {
-        let rule = Rule::Sgd { momentum: 0.5 };
-        let optimizer = Optimizer::new(rule, Settings::new(0.5)).unwrap();
-        let table = || Arc::new(Table::zeros(&Type::new(DType::F32, &[1]), None).unwrap());
-        let kept: Vec<_> = (0..5000).map(|_| table()).collect();
-        let (mut searches, mut enough) = (0, 0);
-        for table in &kept {
-            optimizer.state(table).unwrap();
-            let now = optimizer.states.lock().enough;
-            searches += usize::from(now != enough);
-            enough = now;
-        }
-        assert!(searches < 10, "{searches} searches of all states");
-        for _ in 0..50_000 {
-            optimizer.state(&table()).unwrap();
-            assert!(optimizer.states.lock().by_table.len() <= 4 * kept.len());
-        }
-        drop(kept);
-        for k in 0..50_000 {
-            optimizer.state(&table()).unwrap();
-            let left = optimizer.states.lock().by_table.len();
-            assert!(k < 25_000 || left <= 2 * States::FEW, "{left} after {k}");
+        let ty = Type::new(DType::F32, &[10, 2]);
+        let param = Param::on(Arc::new(Table::zeros(&ty, None).unwrap()));
+        for (count, kept) in [(3, 3), (2, 3), (KEPT, KEPT), (KEPT + 1, 0), (5, 5)] {
+            let indices = Dense::new(&[count], vec![7_u32; count]).unwrap();
+            let ones = Dense::new(&[count, 2], vec![1.0_f32; 2 * count]).unwrap();
+            let rows = Rows::new(ty.clone(), indices, ones.into()).unwrap();
+            param.accumulate(Gradient::Rows(rows)).unwrap();
+            let before = param.table().read().to_f64();
+            optimizer.step_and_clear(&[&param]).unwrap();
+            assert_eq!(optimizer.grouping.lock().room(), kept, "{count} rows");
+            let after = param.table().read().to_f64();
+            for (number, (&before, &after)) in before.iter().zip(&after).enumerate() {
+                assert_eq!(
+                    after < before,
+                    number / 2 == 7,
+                    "number {number}, {count} rows"
+                );
+            }
         }
     }
 
