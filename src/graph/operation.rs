@@ -62,7 +62,11 @@ pub trait Parents: 'static {
     /// Appends the parents in order.
     fn collect(&self, into: &mut Vec<Rc<dyn Node>>);
     /// The latest change of a parent's value; 0 without parents.
-    fn newest(&self) -> u64;
+    fn newest(&self) -> u64 {
+        let mut parents = Vec::new();
+        self.collect(&mut parents);
+        parents.iter().map(|p| p.version()).fold(0, u64::max)
+    }
     /// Gives the parents up.
     fn release(self, into: &mut Vec<Rc<dyn Node>>);
     /// Calls `f` with the parents' cores.
