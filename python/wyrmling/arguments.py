@@ -40,7 +40,7 @@ def check_integer(
 
 def _range(least: int | None, most: int | None) -> str:
     if least is None:
-        return ""
+        return "" if most is None else f" at most {most}"
     return f" at least {least}" if most is None else f" from {least} to {most}"
 
 

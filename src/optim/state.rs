@@ -54,7 +54,7 @@ impl States {
 }
 
 impl State {
-    /// What a rule remembers that remembers nothing; `None` of any other.
+    /// The state of a rule that remembers nothing, which serves all tables; `None` for any other rule.
     pub(super) fn nothing(rule: Rule) -> Option<Arc<State>> {
         let remembers = rule.full_slots() > 0 || rule.counts_steps();
         let nothing = || State {

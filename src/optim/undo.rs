@@ -69,7 +69,8 @@ impl<'a> Touched<'a> {
                 return Ok(RowsCopy::Few(few.map(T::to)));
             }
             let mut out = Dense::<T>::zeros(&[count, width])?;
-            // SAFETY: as above; there is a number in `out` for each of the rows'.
+            // SAFETY: the rows are the table's and others reach them by moves, by the conditions of this
+            // function; `out` has `count` rows of `width` numbers, as many as they have.
             unsafe { self.load(out.make_mut()?) }?;
             Ok(RowsCopy::Many(out.into()))
         })
@@ -154,6 +155,45 @@ impl<'a> Touched<'a> {
 mod tests {
     use super::*;
     use crate::array::DType;
+
+    #[test]
+    fn a_copy_has_the_bits_of_special_numbers() {
+        fn check<T: Number>(numbers: &[T])
+        where
+            Array: From<Dense<T>>,
+        {
+            // As many as are copied in place, and more.
+            for repeats in [1, 5] {
+                let numbers = numbers.repeat(repeats);
+                let value = Array::from(Dense::new(&[numbers.len()], numbers).unwrap());
+                let table = Table::new(&value, None).unwrap();
+                let touched = Touched {
+                    table: &table,
+                    rows: None,
+                };
+                // SAFETY: all rows are the table's, which this thread alone has.
+                unsafe {
+                    let copy = touched.copy().unwrap();
+                    table.write(&Array::full(&value.ty(), 1.0)).unwrap();
+                    touched.restore(&copy);
+                }
+                let bits = |array: &Array| -> Vec<u64> {
+                    array.to_f64().into_iter().map(f64::to_bits).collect()
+                };
+                assert_eq!(bits(&table.read()), bits(&value));
+            }
+        }
+        check(&[0.0, -0.0, 1e-45, f32::MIN_POSITIVE, f32::MAX, f32::MIN, 0.1]);
+        check(&[
+            0.0,
+            -0.0,
+            5e-324,
+            f64::MIN_POSITIVE,
+            f64::MAX,
+            f64::MIN,
+            0.1,
+        ]);
+    }
 
     #[test]
     fn a_copy_ends_where_the_table_does_and_is_put_back() {

@@ -105,6 +105,20 @@ def test_an_error_names_the_argument_and_the_value(case: str) -> None:
     assert str(raised.value).startswith(message)
 
 
+def test_a_column_may_be_all_that_python_iterates_over() -> None:
+    class Items:
+        """A sequence of the old protocol, which has no method __iter__."""
+
+        def __getitem__(self, place: int) -> int:
+            return [7, 7, 9][place]
+
+    items: Any = Items()
+    data = Interactions.from_ids(items, iter("aba"), values=items)
+    assert list(data.user_ids) == [7, 9]
+    assert data.values is not None
+    assert data.values.tolist() == [7, 7, 9]
+
+
 @pytest.mark.parametrize(
     ("column", "field", "message"),
     [

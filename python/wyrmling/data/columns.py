@@ -244,8 +244,12 @@ def _refused(name: str, row: int, value: Any) -> Exception:
 
 
 def _check_iterable(name: str, column: object, of: str) -> None:
-    if not isinstance(column, Iterable) and not hasattr(column, "__array__"):
-        raise TypeError(f"{name} is {column!r}, expected a column of {of}")
+    if hasattr(column, "__array__"):
+        return
+    try:
+        iter(column)  # type: ignore[call-overload]
+    except TypeError:
+        raise TypeError(f"{name} is {column!r}, expected a column of {of}") from None
 
 
 def _no_number(name: str, row: int, value: object) -> TypeError:

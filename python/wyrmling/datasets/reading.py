@@ -47,8 +47,8 @@ def read_interactions(
     have the same number of fields, the most of them. With all but ``::`` a field may be quoted.
     Ids are any text, but what stands for a missing value (``nan``, ``None``, ``NULL``). The third
     field is the rating, a number, which may have a decimal comma where no comma separates fields.
-    Blank lines, spaces around a
-    field (quoted or not), byte order marks and the kind of line end do not matter.
+    Blank lines, spaces around a field (quoted or not), byte order marks and the kind of line end do
+    not matter.
 
     The first line is a header when a column is given by its name, or when neither of its first two
     fields is a number and it names a user's column, or its third field is no number, nor a
