@@ -255,7 +255,7 @@ class Recommender(Stateful, ABC):
 
         Returns:
             For one user a list of (item, score); for several :class:`.Recommendations`: arrays of
-            ids and scores, (users, n) or fewer columns if no more may be. A user's scores compare.
+            ids and scores, of shape (users, n or fewer). Scores compare within a user.
 
         Raises:
             KeyError: an id that the model does not know.
