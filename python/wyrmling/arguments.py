@@ -54,7 +54,7 @@ def check_number(name: str, value: object) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return -math.inf if value < 0 else math.inf
 
 
 def check_flag(name: str, value: object) -> bool:

@@ -58,6 +58,16 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         ValueError,
         "n_users, n_items and per_user are 9, 9 and 0, ",
     ),
+    "made-skew": (
+        lambda: datasets.make_interactions(skew=10**400),
+        ValueError,
+        "skew is infinite, ",
+    ),
+    "made-without-end": (
+        lambda: datasets.make_interactions(per_user=np.inf),  # type: ignore[arg-type]
+        ValueError,
+        "per_user is infinite, ",
+    ),
     "made-noise": (lambda: datasets.make_interactions(noise=ANY), TypeError, "noise is None, "),
     "lowest": (lambda: log_uniform("a", 1), TypeError, "low is 'a', expected a number"),  # type: ignore[arg-type]
     "highest": (lambda: uniform(0, np.inf), ValueError, "bounds are 0.0 and inf, "),

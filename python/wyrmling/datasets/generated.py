@@ -150,7 +150,10 @@ def _check(n_users: int, n_items: int, per_user: int, skew: float, noise: float)
     for name, count in (("n_users", n_users), ("n_items", n_items)):
         check_integer(name, count)
     for name, number in (("per_user", per_user), ("skew", skew), ("noise", noise)):
-        check_number(name, number)
+        if check_number(name, number) == np.inf:
+            raise ValueError(
+                f"{name} is infinite, or no float can hold it; expected a finite number"
+            )
     if n_users < 1 or n_items < len(GENRES) or not per_user >= 1:
         raise ValueError(
             f"n_users, n_items and per_user are {n_users}, {n_items} and {per_user}, "
