@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from wyrmling.arguments import check_choice, check_flag, check_integer, is_one
+from wyrmling.arguments import check_choice, check_flag, check_integer, check_number, is_one
 
 
 @pytest.mark.parametrize("value", [1, 9, np.int8(3), np.uint64(9)])
@@ -35,6 +37,42 @@ def test_integers_without_an_upper_bound() -> None:
     assert check_integer("n", 2**70, 1) == 2**70
     with pytest.raises(ValueError, match="n is 0, expected an integer at least 1"):
         check_integer("n", 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (0, 0.0),
+        (-0.0, -0.0),
+        (5e-324, 5e-324),
+        (Fraction(1, 2), 0.5),
+        (np.float32(0.1), float(np.float32(0.1))),
+        (np.int64(-3), -3.0),
+        (2**53 + 1, 2.0**53),
+        (10**308, 1e308),
+        (10**400, np.inf),
+        (-(10**400), -np.inf),
+        (Fraction(10**400), np.inf),
+        (Fraction(-(10**400), 3), -np.inf),
+        (Fraction(1, 10**400), 0.0),
+        (-np.inf, -np.inf),
+        (np.nan, np.nan),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_numbers_are_floats_and_infinite_where_no_float_can_hold_them(
+    value: Any, expected: float
+) -> None:
+    found = check_number("n", value)
+    assert type(found) is float
+    np.testing.assert_array_equal(found, expected)
+    assert np.signbit(found) == np.signbit(expected)
+
+
+@pytest.mark.parametrize("value", [True, np.bool_(False), "1", None, 1j, [1.0], Decimal(1)])
+def test_what_is_no_number_is_named(value: Any) -> None:
+    with pytest.raises(TypeError, match=re.escape(f"n is {value!r}, expected a number")):
+        check_number("n", value)
 
 
 def test_flags_and_words() -> None:

@@ -61,12 +61,32 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "made-skew": (
         lambda: datasets.make_interactions(skew=10**400),
         ValueError,
-        "skew is infinite, ",
+        "skew is inf, expected a finite number",
+    ),
+    "made-negative-skew": (
+        lambda: datasets.make_interactions(skew=-(10**5000)),
+        ValueError,
+        "skew is -inf, expected a finite number",
     ),
     "made-without-end": (
-        lambda: datasets.make_interactions(per_user=np.inf),  # type: ignore[arg-type]
+        lambda: datasets.make_interactions(per_user=np.inf),
         ValueError,
-        "per_user is infinite, ",
+        "per_user is inf, expected a finite number",
+    ),
+    "made-repeats": (
+        lambda: datasets.make_interactions(repeats=10**5000),
+        ValueError,
+        "repeats is inf, expected a finite number",
+    ),
+    "made-of-none": (
+        lambda: datasets.make_interactions(per_user=np.nan),
+        ValueError,
+        "n_users, n_items and per_user are 2000, 800 and nan, ",
+    ),
+    "made-too-many": (
+        lambda: datasets.make_interactions(2**80),
+        ValueError,
+        f"n_users is {2**80}, expected an integer at most {2**32 - 1}",
     ),
     "made-noise": (lambda: datasets.make_interactions(noise=ANY), TypeError, "noise is None, "),
     "lowest": (lambda: log_uniform("a", 1), TypeError, "low is 'a', expected a number"),  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ A small part of the grid of ``benches/recommenders.py --planted``.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,23 @@ def test_without_noise_of_their_own_all_users_have_one_taste() -> None:
         planted_preferences(5, 16, noise=2)
     with pytest.raises(ValueError, match="n_items and per_user are 5, 4 and 1, expected at least"):
         planted_preferences(5, 4)
+
+
+@pytest.mark.parametrize(
+    ("given", "floats"),
+    [
+        ({"skew": Fraction(1, 2)}, {"skew": 0.5}),
+        ({"skew": np.longdouble(0.5)}, {"skew": 0.5}),
+        ({"skew": 1, "noise": 1}, {"skew": 1.0, "noise": 1.0}),
+        ({"per_user": Fraction(9, 2)}, {"per_user": 4.5}),
+        ({"per_user": 10**300}, {"per_user": 1e300}),
+        ({"repeats": Fraction(1, 2)}, {"repeats": 0.5}),
+    ],
+)
+def test_any_real_number_makes_what_its_float_makes(given: Any, floats: Any) -> None:
+    made, expected = (make_interactions(20, 16, seed=3, **some) for some in (given, floats))
+    np.testing.assert_array_equal(made.users, expected.users)
+    np.testing.assert_array_equal(made.items, expected.items)
 
 
 @pytest.mark.parametrize("model", PAIRWISE)

@@ -5,11 +5,14 @@ Nothing is measured on them that should hold for real data: tastes are few, and 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 from ..arguments import check_integer, check_number
 from ..data import Ids, Interactions
+from ..data.columns import MOST
 from ..data.splits import generator
 
 __all__ = ["GENRES", "make_interactions", "planted_preferences"]
@@ -22,7 +25,7 @@ GENRES = ("jazz", "folk", "soul", "punk", "house", "blues", "opera", "metal")
 def make_interactions(
     n_users: int = 2000,
     n_items: int = 800,
-    per_user: int = 40,
+    per_user: float = 40,
     *,
     skew: float = 0.8,
     noise: float = 0.1,
@@ -66,8 +69,9 @@ def make_interactions(
     >>> 0.45 < 1 - len(groceries.unique_pairs()) / len(groceries) < 0.55
     True
     """
-    _check(n_users, n_items, per_user, skew, noise)
-    if not 0 <= check_number("repeats", repeats) < 1:
+    per_user, skew, noise = _check(n_users, n_items, per_user, skew, noise)
+    repeats = _finite("repeats", repeats)
+    if not 0 <= repeats < 1:
         raise ValueError(f"repeats is {repeats}, expected at least 0 and less than 1")
     rng = generator(seed)
     tastes, popularities = _planted(rng, n_users, n_items, skew, noise)
@@ -124,13 +128,14 @@ def planted_preferences(
         its genre, float64 of shape (n_items, 8).
 
     Raises:
+        TypeError: an argument of another kind.
         ValueError: an argument outside its range.
 
     >>> users, items = planted_preferences(5, 16)
     >>> (users @ items.T).sum(axis=1).round(9).tolist()
     [1.0, 1.0, 1.0, 1.0, 1.0]
     """
-    _check(n_users, n_items, 1, skew, noise)
+    _, skew, noise = _check(n_users, n_items, 1, skew, noise)
     return _planted(generator(seed), n_users, n_items, skew, noise)
 
 
@@ -146,18 +151,26 @@ def _planted(
     return tastes, np.eye(len(GENRES))[genre] * popularity[:, None]
 
 
-def _check(n_users: int, n_items: int, per_user: int, skew: float, noise: float) -> None:
+def _check(
+    n_users: int, n_items: int, per_user: float, skew: float, noise: float
+) -> tuple[float, float, float]:
+    """``per_user``, ``skew`` and ``noise`` as floats, which NumPy computes with: of other numbers,
+    as fractions and long integers, it knows no power and no logarithm."""
     for name, count in (("n_users", n_users), ("n_items", n_items)):
-        check_integer(name, count)
-    for name, number in (("per_user", per_user), ("skew", skew), ("noise", noise)):
-        if check_number(name, number) == np.inf:
-            raise ValueError(
-                f"{name} is infinite, or no float can hold it; expected a finite number"
-            )
-    if n_users < 1 or n_items < len(GENRES) or not per_user >= 1:
+        check_integer(name, count, most=MOST)
+    floats = _finite("per_user", per_user), _finite("skew", skew), _finite("noise", noise)
+    if n_users < 1 or n_items < len(GENRES) or not floats[0] >= 1:
         raise ValueError(
             f"n_users, n_items and per_user are {n_users}, {n_items} and {per_user}, "
             f"expected at least 1, {len(GENRES)} and 1"
         )
-    if not (skew >= 0 and 0 <= noise <= 1):
+    if not (floats[1] >= 0 and 0 <= floats[2] <= 1):
         raise ValueError(f"skew and noise are {skew} and {noise}, expected at least 0, and 0 to 1")
+    return floats
+
+
+def _finite(name: str, value: float) -> float:
+    number = check_number(name, value)
+    if math.isinf(number):
+        raise ValueError(f"{name} is {number}, expected a finite number")
+    return number
