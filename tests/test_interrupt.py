@@ -5,9 +5,13 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 
+import numpy as np
 import pytest
 from interrupting import INTERRUPTED
+
+import wyrmling as wy
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 
@@ -246,6 +250,50 @@ def test_ctrl_c_ends_a_long_call(call: str) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.stdout.strip() == "done", done.stderr[-2000:]
+
+
+class InterruptedAt:
+    """An array-like whose n-th conversion is where a signal arrives."""
+
+    def __init__(self, array: np.ndarray, n: int) -> None:
+        self.array = array
+        self.left = n
+
+    def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+        return self.array
+
+
+@wy.primitive
+def as_given(x: np.ndarray, given: list[InterruptedAt]) -> InterruptedAt:
+    return given[0]
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda given: as_given(wy.Variable(np.ones(2)), [given]).value,
+        lambda given: wy.take(given, wy.IndexInput([0])).value,
+        lambda given: (wy.Variable(np.ones(2)) * given).value,
+        lambda given: wy.where(given, wy.Variable(np.ones(2)), 0.0).value,
+    ],
+    ids=["result of a primitive", "table of integers", "operand", "condition"],
+)
+def test_ctrl_c_during_a_conversion_is_not_lost(convert: Callable[[InterruptedAt], object]) -> None:
+    """However often an object is converted, and whichever time the signal arrives at."""
+    for n in range(1, 100):
+        given = InterruptedAt(np.array([1, 0]), n)
+        try:
+            convert(given)
+        except KeyboardInterrupt:
+            continue
+        assert given.left > 0, f"the signal at conversion {n} was lost"
+        break
+    else:
+        raise AssertionError("the object is converted without end")
+    assert n > 1
 
 
 def test_a_handler_may_walk_over_the_graph_that_is_being_walked_over():

@@ -39,7 +39,7 @@ pub(super) fn borrowed<'py, T: Element, D: Dimension>(
             type_name(object)
         )));
     };
-    refuse_subclass(name, array)?;
+    refuse_subclass(&name, array)?;
     let found = array.dtype();
     if !numpy::PyArrayDescrMethods::is_equiv_to(&found, &expected) {
         return Err(PyTypeError::new_err(format!(

@@ -6,6 +6,8 @@
 //! object has no silent conversion, and neither has a wider float or float16, which variables do not
 //! keep. Arrays of any strides are read; what goes out is a new array that nobody else holds.
 
+use std::fmt::Display;
+
 use numpy::{
     PyArray1, PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray,
     PyUntypedArrayMethods,
@@ -52,7 +54,7 @@ pub(super) fn shown(object: &Bound<'_, PyAny>) -> String {
     }
 }
 
-fn refuse(what: &str, found: &str) -> PyErr {
+fn refuse(what: &dyn Display, found: &str) -> PyErr {
     PyTypeError::new_err(format!(
         "{what}: expected numbers (float32, float64 or integers), got {found}"
     ))
@@ -108,7 +110,10 @@ pub(super) fn elements<T: numpy::Element + Copy>(
 }
 
 /// Refuses a masked array, whose mask would be lost, and a matrix, whose products mean another thing.
-pub(super) fn refuse_subclass(what: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
+pub(super) fn refuse_subclass(
+    what: &dyn Display,
+    array: &Bound<'_, PyUntypedArray>,
+) -> PyResult<()> {
     let py = array.py();
     // An array of the class itself is neither, so only subclasses are asked.
     if array.get_type().is(py.get_type::<PyUntypedArray>()) {
@@ -137,7 +142,7 @@ pub(super) fn refuse_subclass(what: &str, array: &Bound<'_, PyUntypedArray>) -> 
 /// # Errors
 /// TypeError for a masked array, whose mask would be lost, and for a matrix.
 pub(super) fn as_numpy<'py>(
-    what: &str,
+    what: &dyn Display,
     object: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
     if let Ok(array) = object.cast::<PyUntypedArray>() {
@@ -180,7 +185,12 @@ pub(super) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
 ///
 /// # Errors
 /// TypeError for what holds no numbers, and for float16, which variables do not keep.
-pub(super) fn array(what: &str, object: &Bound<'_, PyAny>) -> PyResult<(Array, Origin)> {
+pub(super) fn array(what: impl Display, object: &Bound<'_, PyAny>) -> PyResult<(Array, Origin)> {
+    named_array(&what, object)
+}
+
+/// As [`array`], compiled once for all kinds of names.
+fn named_array(what: &dyn Display, object: &Bound<'_, PyAny>) -> PyResult<(Array, Origin)> {
     reserve::check()?;
     if let Some(x) = number(object)? {
         return Ok((Array::from(x), Origin::Number));
@@ -310,7 +320,7 @@ fn read_indices(
     from_end: Option<&mut FromEnd>,
     rows: RowCount<'_>,
 ) -> PyResult<Dense<u32>> {
-    let found = as_numpy(what, object)?;
+    let found = as_numpy(&what, object)?;
     let shape = Shape::from_slice(found.shape());
     let dtype = found.dtype();
     let values = match (dtype.kind(), dtype.itemsize()) {

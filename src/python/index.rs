@@ -122,7 +122,7 @@ fn plain<'py>(py: Python<'py>, node: &Variable) -> PyResult<Bound<'py, PyAny>> {
 /// One part of a key of several, without variables.
 fn part<'py>(object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if let Ok(array) = object.cast::<PyUntypedArray>() {
-        convert::refuse_subclass("index", array)?;
+        convert::refuse_subclass(&"index", array)?;
     }
     let Ok(variable) = object.cast::<PyVariable>() else {
         return Ok(object);

@@ -57,7 +57,7 @@ pub(super) fn to_int64(py: Python<'_>, words: &Dense<u32>) -> PyResult<Py<PyAny>
 /// # Errors
 /// TypeError if it holds no integers, OverflowError for one that does not fit; MemoryError.
 pub(super) fn integers(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Dense<u32>> {
-    let found = as_numpy(what, object)?;
+    let found = as_numpy(&what, object)?;
     let shape = Shape::from_slice(found.shape());
     let dtype = found.dtype();
     let values = match (dtype.kind(), dtype.itemsize()) {

@@ -3,7 +3,7 @@
 //! Types follow NumPy 2: float32 and float64 meet in float64; a Python number and a boolean
 //! take the type of what they meet; a NumPy scalar keeps its own, as an array does.
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
@@ -214,11 +214,14 @@ pub(super) fn answer<'py>(py: Python<'py>, found: Variable) -> PyResult<Bound<'p
 pub(super) fn table(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Variable> {
     let plain = !object.is_instance_of::<PyVariable>();
     if plain && holds_integers(object)? && !is_mask(object)? {
-        // Indices as they are, others as numbers.
-        if let Ok(indices) = convert::indices(what, object, &|| None) {
-            return Ok(Constant::new(indices).boxed());
-        }
-        return Ok(ops::whole(&node(what, object)?)?);
+        return Ok(match convert::indices(what, object, &|| None) {
+            Ok(indices) => Constant::new(indices).boxed(),
+            // No indices, but numbers.
+            Err(error) if error.is_instance_of::<PyIndexError>(object.py()) => {
+                ops::whole(&node(what, object)?)?
+            }
+            Err(error) => return Err(error),
+        });
     }
     node(what, object)
 }

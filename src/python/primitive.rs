@@ -119,10 +119,8 @@ fn arrays(
     labels: Option<&[String]>,
     results: &Bound<'_, PyAny>,
 ) -> PyResult<SmallVec<[(Array, Origin); 1]>> {
-    // The name is written only for the error: first try without it.
     let array = |label: &str, result: &Bound<'_, PyAny>| {
-        convert::array("the result", result)
-            .or_else(|_| convert::array(&format!("{name}{label}"), result))
+        convert::array(format_args!("{name}{label}"), result)
     };
     let Some(labels) = labels else {
         return Ok(smallvec![array("", results)?]);

@@ -35,7 +35,7 @@ pub(super) fn ragged(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Ragged> 
         _ => integers(what, &values)?.into(),
     };
     let offsets = object.getattr(intern!(py, "offsets"))?;
-    let offsets = convert::as_numpy(what, &offsets)?;
+    let offsets = convert::as_numpy(&what, &offsets)?;
     let offsets: Vec<i64> = convert::elements(&offsets)?;
     let mut poller = Poller::default();
     let mut places = crate::array::vec_for(&[offsets.len()])?;
