@@ -34,19 +34,25 @@ pub(super) struct Positives {
 /// What a user knows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KnownItems<'a> {
-    /// The items, rising.
-    pub row: &'a [u32],
+    /// Where the items are, and the number of their row: most draws read the filter alone.
+    row: Option<(&'a Csr, usize)>,
     filter: &'a [u64],
-    n_items: usize,
+    /// Whether the filter has a bit for each item.
+    is_bitmap: bool,
 }
 
-impl KnownItems<'_> {
+impl<'a> KnownItems<'a> {
     /// Knows nothing.
     pub(super) const NOTHING: KnownItems<'static> = KnownItems {
-        row: &[],
+        row: None,
         filter: &[],
-        n_items: 0,
+        is_bitmap: true,
     };
+
+    /// The items, rising.
+    pub(super) fn row(&self) -> &'a [u32] {
+        self.row.map_or(&[], |(rows, number)| rows.row(number))
+    }
 
     /// Whether this item is known.
     #[inline(always)]
@@ -57,8 +63,7 @@ impl KnownItems<'_> {
         let Some(word) = self.filter.get(at) else {
             return false;
         };
-        word >> (item % 64) & 1 == 1
-            && (64 * words >= self.n_items || self.row.binary_search(&item).is_ok())
+        word >> (item % 64) & 1 == 1 && (self.is_bitmap || self.row().binary_search(&item).is_ok())
     }
 }
 
@@ -128,9 +133,9 @@ impl Positives {
         };
         match self.starts.get(row..=row + 1) {
             Some(&[start, end]) => KnownItems {
-                row: self.rows.row(row),
+                row: Some((&self.rows, row)),
                 filter: &self.filters[start..end],
-                n_items: self.rows.n_items(),
+                is_bitmap: 64 * (end - start) >= self.rows.n_items(),
             },
             _ => KnownItems::NOTHING,
         }

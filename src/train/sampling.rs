@@ -298,7 +298,7 @@ impl Items {
                 return item;
             }
         }
-        self.draw_unknown(rng, known.row)
+        self.draw_unknown(rng, known.row())
     }
 
     /// An item that is not in `row`, found without rejecting any.

@@ -5,7 +5,7 @@ use wyrmling::exec::{Outcome, interpret};
 use wyrmling::ir::{
     Builder, Datum, Expression, Function, Lengths, Terminator, ValueId, simplify, vjp,
 };
-use wyrmling::rules::{Add, BroadcastTo, Div, Exp, Gather, Mul, Neg, OpRef, Operator, Sub};
+use wyrmling::rules::{Add, BroadcastTo, Div, Exp, Gather, Mul, Neg, OpRef, Operator, Sub, Sum};
 use wyrmling::{Array, DType, Type};
 
 use crate::common::functions::random_function;
@@ -128,6 +128,44 @@ fn a_repeated_number_is_read_once() {
     });
     assert_eq!(found.last().map(String::as_str), Some("add"));
     assert_eq!(found.len(), 2);
+}
+
+#[test]
+fn a_number_times_repeated_ones_is_the_number() {
+    let repeat = |b: &Builder, number: f64, shape: &[usize]| {
+        let shape = shape.into();
+        let number = b.fixed(number.into());
+        b.try_apply(OpRef::new(BroadcastTo { shape }), &[number])
+            .expect("fits")
+    };
+    let total = |b: &Builder, x| {
+        let (axes, keepdims) = ([0].as_slice().into(), false);
+        b.try_apply(OpRef::new(Sum { axes, keepdims }), &[x])
+            .expect("fits")
+    };
+    for first in [true, false] {
+        // As the gradient of a sum of terms with the factor -1.
+        let minus = left(|apply, b, x| {
+            let (ones, minus) = (repeat(b, 1.0, &[4]), b.fixed((-1.0).into()));
+            let factor = apply(&Mul, &if first { [ones, minus] } else { [minus, ones] });
+            apply(&Mul, &[factor, apply(&Exp, &[x])])
+        });
+        assert_eq!(minus, ["exp", "neg"]);
+        let computed = left(|apply, b, x| {
+            let (ones, sum) = (repeat(b, 1.0, &[4]), total(b, x));
+            let factor = apply(&Mul, &if first { [ones, sum] } else { [sum, ones] });
+            apply(&Add, &[factor, x])
+        });
+        assert_eq!(computed, ["sum", "add"]);
+    }
+    // Where nothing else gives the result its shape, it is still repeated.
+    let alone = left(|apply, b, x| apply(&Mul, &[repeat(b, 1.0, &[4]), total(b, x)]));
+    assert_eq!(alone, ["sum", "broadcast_to"]);
+    // Not where the ones are other numbers, nor where they repeat what is no number.
+    let twos = left(|apply, b, x| apply(&Mul, &[repeat(b, 2.0, &[4]), total(b, x)]));
+    assert_eq!(twos, ["broadcast_to", "sum", "mul"]);
+    let rows = left(|apply, b, x| apply(&Mul, &[repeat(b, 1.0, &[3, 4]), x]));
+    assert_eq!(rows.last().map(String::as_str), Some("mul"));
 }
 
 /// What a function does for arrays of other lengths than were seen, it does when it is simplified.

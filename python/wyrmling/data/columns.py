@@ -152,7 +152,8 @@ def _numbers_of_objects(name: str, array: npt.NDArray[Any], dates: bool) -> npt.
         if is_missing(value):
             raise _missing(name, row, value)
     values = array.tolist()
-    if dates and all(hasattr(value, "utcoffset") for value in values):
+    # A time of day has an offset, and is no time.
+    if dates and all(hasattr(value, "timestamp") for value in values):
         return np.array([np.datetime64(_utc(value), "us") for value in values], "datetime64[us]")
     for row, value in enumerate(values):
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
@@ -184,12 +185,19 @@ def _as_array(name: str, column: Any) -> npt.NDArray[Any] | None:
         return column
     if not hasattr(column, "__array__"):
         return None
+    if getattr(column, "nlevels", 1) != 1:
+        raise TypeError(
+            f"{name}: expected a column, found a {type(column).__name__} of {column.nlevels} levels"
+        )
     for method in ("isna", "is_null"):
         if callable(find := getattr(column, method, None)):
             lacking = np.asarray(find())
             if lacking.ndim == 1 and lacking.any():
                 raise _missing(name, int(lacking.argmax()), "NA")
             break
+    # NumPy has no integers of 128 bits; the elements are integers of Python.
+    if str(getattr(column, "dtype", "")) in ("Int128", "UInt128"):
+        return None
     if not callable(convert := getattr(column, "to_numpy", None)):
         return np.asarray(column)
     kind = getattr(getattr(column, "dtype", None), "kind", None)

@@ -322,6 +322,8 @@ def _column(frame: Any, what: str, name: str | None) -> Any:
     """A column of a frame by its name."""
     if name is None:
         return None
+    if type(frame).__name__ == "LazyFrame":
+        raise TypeError("frame: expected a data frame, got LazyFrame; .collect() makes one of it")
     columns = getattr(frame, "column_names", None)  # of an Arrow table
     if columns is None:
         columns = getattr(frame, "columns", frame)

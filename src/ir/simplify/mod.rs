@@ -22,6 +22,7 @@ mod kept;
 mod known;
 mod lengths;
 mod ranges;
+mod repeated;
 mod scalars;
 mod values;
 

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 
 use super::known::Known;
 use super::lengths::Lengths;
+use super::repeated::Repeated;
 use super::scalars::{self, Same};
 use crate::array::{Array, Type, View};
 use crate::error::Result;
@@ -64,8 +65,7 @@ struct Simplifier<'f> {
     known: Vec<Option<Known>>,
     /// Values that are known in a block, and in those that it dominates, alone.
     facts: Vec<(usize, ValueId)>,
-    /// For a value that repeats one element, the value that holds it.
-    splat: Vec<Option<ValueId>>,
+    repeated: Repeated,
     /// For a value that is -x, the value x.
     negated: Vec<Option<ValueId>>,
     /// For a value that is minus a product or quotient, these.
@@ -139,21 +139,6 @@ impl Simplifier<'_> {
         self.lengths.is_shape_of(types[kept], others, ty)
     }
 
-    /// Elementwise operators read a repeated number once, if something else still gives
-    /// the result its shape.
-    fn read_splats(&self, args: &mut [ValueId], ty: &Type) {
-        for k in 0..args.len() {
-            let Some(scalar) = self.splat[args[k] as usize] else {
-                continue;
-            };
-            let others = (0..args.len()).filter(|&j| j != k);
-            let shapes = others.map(|j| self.ty(args[j]).shape.as_slice());
-            if crate::array::broadcast("", shapes).is_ok_and(|s| s == ty.shape) {
-                args[k] = scalar;
-            }
-        }
-    }
-
     /// The value of an operator on known numbers.
     fn fold(&self, op: &OpRef, args: &[ValueId], ty: &Type) -> Option<Array> {
         if !self.lengths.is_single(ty) || !ty.dtype.is_real() {
@@ -192,7 +177,7 @@ impl Simplifier<'_> {
         };
         let exact = self.lengths.are_facts();
         if exact && ty.ndim() > 0 && Kernel::of(&**op, ty.dtype, args.len()).is_some() {
-            self.read_splats(args, ty);
+            self.repeated.read_once(args, ty, |id| self.ty(id));
         }
         if let Some(same) = self.identity(op, args, ty) {
             return self.stand(result, same);
@@ -212,6 +197,14 @@ impl Simplifier<'_> {
                 Some((_, SECOND_BY_X)) => return self.stand(result, two),
                 _ => {}
             }
+        }
+        if exact
+            && op.form() == Form::Product
+            && let Some(repeated) =
+                self.repeated
+                    .product(args, ty, |id| self.ty(id), |id| self.known(id))
+        {
+            (*op, *args) = repeated;
         }
         // x * -1 is -x, but for the sign of NaN, which programs do not promise.
         if exact && op.form() == Form::Product && args.len() == 2 {
@@ -249,10 +242,9 @@ impl Simplifier<'_> {
                 }
             }
         }
-        let first = args.first().copied();
-        let one = first.filter(|&a| exact && self.ty(a).size() == 1);
-        if op.form() == Form::Repeated && one.is_some() {
-            self.splat[result as usize] = one;
+        let single = || args.first().is_some_and(|&a| self.ty(a).size() == 1);
+        if exact && op.form() == Form::Repeated && single() {
+            self.repeated.note(result, op, args);
         }
         let key = (Computation::Rule(op.clone()), Operands::from_slice(args));
         self.share(key, result)
@@ -440,7 +432,7 @@ pub(super) fn simplify_values(
         alias,
         known: vec![None; count],
         facts: Vec::new(),
-        splat: vec![None; count],
+        repeated: Repeated::default(),
         negated: vec![None; count],
         opposites: HashMap::default(),
         converted: HashMap::default(),
