@@ -78,6 +78,34 @@ def test_datetimes_and_missing_values_of_pandas() -> None:
         Interactions.from_frame(frame, user="n", item="i")
 
 
+def test_columns_of_polars() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"u": [2**40, 2**40], "i": [1, 2], "t": [0, 86_400_000_000_000 - 1]})
+    wide = frame.with_columns(polars.col("u", "i").cast(polars.Int128))
+    data = Interactions.from_frame(wide, user="u", item="i", value="u", time="i")
+    assert rows_of(data) == [(2**40, 1, 2.0**40, 1), (2**40, 2, 2.0**40, 2)]
+    wider = wide.with_columns(polars.lit(2**100, polars.Int128).alias("u"))
+    with pytest.raises(ValueError, match="users: row 0, counted from 0, is an integer of 101 bits"):
+        Interactions.from_frame(wider, user="u", item="i")
+    missing = wide.with_columns(polars.lit(None, polars.Int128).alias("u"))
+    with pytest.raises(ValueError, match=r"users: row 0, .* missing value"):
+        Interactions.from_frame(missing, user="u", item="i")
+    with pytest.raises(TypeError, match="frame: expected a data frame, got LazyFrame"):
+        Interactions.from_frame(frame.lazy(), user="u", item="i")
+    of_day = frame.with_columns(polars.col("t").cast(polars.Time))
+    with pytest.raises(TypeError, match=r"times: row 0, .*datetime\.time\(0, 0\)"):
+        Interactions.from_frame(of_day, user="u", item="i", time="t")
+
+
+def test_an_index_of_several_levels_is_no_column() -> None:
+    pandas = pytest.importorskip("pandas")
+    index = pandas.MultiIndex.from_tuples([("a", 1), ("b", 2)])
+    with pytest.raises(TypeError, match="users: expected a column, found a MultiIndex of 2 levels"):
+        Interactions.from_ids(index, [1, 2])
+    with pytest.raises(TypeError, match="values: expected a column, found a MultiIndex of 2"):
+        Interactions.from_ids([1, 2], [1, 2], values=index)
+
+
 @pytest.mark.parametrize("frame", ["who", b"x", 3, None, np.zeros((2, 2))])
 def test_what_is_no_frame(frame: Any) -> None:
     with pytest.raises(TypeError, match="frame: expected a data frame"):
