@@ -30,6 +30,8 @@ pub(super) struct Request<'a> {
     pub gradients: Vec<(usize, Option<usize>)>,
     /// Whether to fuse elementwise operators.
     pub fuse: bool,
+    /// Whether copies of tables are kept from run to run.
+    pub keeps_tables: bool,
 }
 
 /// An instruction that is scheduled. What its operator says of itself is asked once: one of
@@ -256,6 +258,38 @@ impl<'f> Analysis<'f> {
         self.request.tables[*leaf]
     }
 
+    /// The tables that are read whole and whose copies are kept, each with the value that it is. A small
+    /// table is copied as fast as its version is compared, and large ones would fill the memory: a copy
+    /// belongs to each executor.
+    pub(super) fn kept_tables(&self, units: &[Unit], roots: &[ValueId]) -> Vec<(usize, ValueId)> {
+        const LEAST: usize = 64;
+        const MOST: usize = 1 << 24;
+        let mut kept = Vec::new();
+        if !self.request.keeps_tables {
+            return kept;
+        }
+        let nodes = units.iter().flat_map(Unit::members);
+        let read = nodes.map(|&n| &self.nodes[n]).flat_map(|node| {
+            let is_lookup =
+                self.is_table_gather(node).is_some() || self.is_table_bag(node).is_some();
+            self.read(node).skip(usize::from(is_lookup))
+        });
+        let mut room = MOST;
+        for value in read.chain(roots.iter().copied()) {
+            let value = self.base[value as usize];
+            let Some(table) = self.table_of(value) else {
+                continue;
+            };
+            let ty = self.function.ty(value);
+            let bytes = ty.size() * ty.dtype.size();
+            if (LEAST..=room).contains(&bytes) && !kept.contains(&(table, value)) {
+                room -= bytes;
+                kept.push((table, value));
+            }
+        }
+        kept
+    }
+
     /// Lookups whose rows a dot product is the first to read: they wait for it, and both are
     /// one step.
     pub(super) fn in_passing(&self, units: &[Unit]) -> HashSet<usize> {
@@ -265,11 +299,7 @@ impl<'f> Analysis<'f> {
             return waiting;
         }
         for unit in units {
-            let members = match unit {
-                Unit::One(n) => std::slice::from_ref(n),
-                Unit::Group(members) => members,
-            };
-            for node in members.iter().map(|&n| &self.nodes[n]) {
+            for node in unit.members().iter().map(|&n| &self.nodes[n]) {
                 let is_dot = self.is_row_dot(node) && node.args[0] != node.args[1];
                 for &a in node.args {
                     let first = met.insert(self.base[a as usize]);

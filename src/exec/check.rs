@@ -290,7 +290,7 @@ impl Checker<'_> {
 
     fn step(&self, step: &Step) -> Result<()> {
         match step {
-            Step::Load { table, out } => {
+            Step::Load { table, out, .. } => {
                 let ty = self.table(*table)?.ty();
                 self.writes(out)?;
                 self.numbers(out, ty.dtype, Some(ty.size()))

@@ -23,7 +23,7 @@ use crate::reserve;
 #[cfg(feature = "python")]
 use crate::rules::OpRef;
 use crate::rules::{MOST_OPERANDS, Operand, check_indices};
-use crate::table::{self, Table, moves};
+use crate::table::{self, Table};
 
 /// Bytes of results from which on a run may take long enough to be stopped on the way.
 pub(super) const LONG_RUN: usize = 1 << 20;
@@ -251,13 +251,11 @@ impl Executor {
                     let out = unsafe { out.numbers_mut() };
                     lookup::gather_both_dot(table, i, x, other, j, y, out);
                 }),
-                Linked::Load { table, out } => with_real!(out.dtype, T => {
+                Linked::Load { table, out, kept } => with_real!(out.dtype, T => {
                     // SAFETY: the result of this step, which has no operand but the table, and
                     // of type T by `with_real`.
                     let out = unsafe { out.numbers_mut::<T>() };
-                    // SAFETY: `Plan::check` found `out` to be of the table's type, so the table
-                    // holds as many numbers; racing workers use the same moves.
-                    unsafe { moves::load_row(table.pointer(), out) };
+                    lookup::load(table, out, kept.as_ref());
                 }),
                 Linked::Kernel {
                     op,

@@ -3,6 +3,7 @@
 //! The memory of an executor and of the tables does not move, so everything but the data
 //! bound to leaves is resolved once. What is left to do in a run is to call kernels.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -200,6 +201,8 @@ pub(super) enum Linked {
     Load {
         table: Arc<Table>,
         out: Memory,
+        /// If the copy is kept, the table's version when it was made.
+        kept: Option<Cell<u64>>,
     },
     Gather {
         table: Arc<Table>,
@@ -418,9 +421,14 @@ impl Linker<'_> {
 
     fn step(&self, step: &Step) -> Linked {
         match step {
-            Step::Load { table, out } => Linked::Load {
+            Step::Load {
+                table,
+                out,
+                is_kept,
+            } => Linked::Load {
                 table: Arc::clone(&self.tables[*table]),
                 out: self.memory(out),
+                kept: is_kept.then(|| Cell::new(Table::NO_VERSION)),
             },
             Step::Gather { table, index, out } => Linked::Gather {
                 table: Arc::clone(&self.tables[*table]),

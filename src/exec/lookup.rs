@@ -9,9 +9,27 @@
 //! leaf or a constant were compared with the number of rows of their table, as
 //! [`Plan::check`](super::Plan) finds; others are compared by the executor, just before.
 
+use std::cell::Cell;
+
 use crate::array::Number;
 use crate::simd::{self, Machine, by_width, multiversion};
 use crate::table::{Table, moves};
+
+/// Copies a whole table. `kept` is the version of the copy that is there already, if it is kept from run
+/// to run: while the table has that version there is nothing to do.
+pub(super) fn load<T: Number>(table: &Table, out: &mut [T], kept: Option<&Cell<u64>>) {
+    // Before the numbers are read: they may change meanwhile.
+    let version = table.version();
+    if kept.is_some_and(|kept| kept.get() == version) {
+        return;
+    }
+    // SAFETY: `Plan::check` found `out` to be of the table's type, so the table holds as many numbers;
+    // racing workers use the same moves.
+    unsafe { moves::load_row(table.pointer(), out) };
+    if let Some(kept) = kept {
+        kept.set(table.settled(version));
+    }
+}
 
 /// Copies row `i` of a table that starts at `start`.
 #[inline(always)]

@@ -58,11 +58,7 @@ pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
     let units = low.order(&needed);
     let mut placer = Placer::new(&low, low.in_passing(&units));
     for (u, unit) in units.iter().enumerate() {
-        let members = match unit {
-            Unit::One(n) => std::slice::from_ref(n),
-            Unit::Group(members) => members,
-        };
-        for &n in members {
+        for &n in unit.members() {
             for a in low.read(&low.nodes[n]) {
                 placer.last.insert(low.base[a as usize], u);
             }
@@ -70,6 +66,9 @@ pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
     }
     for r in &roots {
         placer.last.insert(low.base[*r as usize], usize::MAX);
+    }
+    for (table, value) in low.kept_tables(&units, &roots) {
+        placer.keep(table, value);
     }
     for (u, unit) in units.iter().enumerate() {
         match unit {

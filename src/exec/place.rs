@@ -57,6 +57,18 @@ impl<'l, 'f> Placer<'l, 'f> {
         }
     }
 
+    /// Loads a table before anything else is placed, and keeps it. Nothing has been in this memory before,
+    /// and nothing else will be.
+    pub(super) fn keep(&mut self, table: usize, value: ValueId) {
+        let out = self.allocate(value);
+        self.last.insert(value, usize::MAX);
+        self.steps.push(Step::Load {
+            table,
+            out,
+            is_kept: true,
+        });
+    }
+
     /// Where a value is; tables read as arrays are loaded on first use.
     pub(super) fn place(&mut self, value: ValueId) -> Place {
         let base = self.low.base[value as usize];
@@ -68,7 +80,11 @@ impl<'l, 'f> Placer<'l, 'f> {
         } else if let Some(table) = self.low.table_of(base) {
             let out = self.allocate(base);
             let location = out.location;
-            self.steps.push(Step::Load { table, out });
+            self.steps.push(Step::Load {
+                table,
+                out,
+                is_kept: false,
+            });
             location
         } else if let Some(&leaf) = self.low.leaf.get(&base) {
             Location::Leaf(leaf)

@@ -72,8 +72,13 @@ pub(super) struct DotRows {
 /// One step of a plan.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// Copies a whole table.
-    Load { table: usize, out: Place },
+    /// Copies a whole table. A copy that is kept is there in the next run: no other step writes to its
+    /// memory.
+    Load {
+        table: usize,
+        out: Place,
+        is_kept: bool,
+    },
     /// Copies rows of a table.
     Gather {
         table: usize,

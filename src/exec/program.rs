@@ -251,6 +251,8 @@ impl Program {
                 .collect(),
             gradients,
             fuse: self.fuse,
+            // Training changes the parameters after each run.
+            keeps_tables: wrt != Wrt::Parameters,
         };
         lower(request).map(Arc::new)
     }

@@ -15,6 +15,16 @@ pub(super) enum Unit {
     Group(Vec<usize>),
 }
 
+impl Unit {
+    /// The instructions that it is made of.
+    pub(super) fn members(&self) -> &[usize] {
+        match self {
+            Unit::One(n) => std::slice::from_ref(n),
+            Unit::Group(members) => members,
+        }
+    }
+}
+
 /// Instructions whose operands are computed.
 struct Computable {
     plain: VecDeque<usize>,

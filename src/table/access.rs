@@ -143,6 +143,8 @@ impl Table {
             }
             Err(refused) => return Err(refusal(&tables, refused, Mode::Plain)),
         };
+        // Copies that were made before are not taken for what the workers make of the tables.
+        Table::touch_all(tables.iter().copied());
         Ok(Training { tables, trained })
     }
 }

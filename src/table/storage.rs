@@ -131,6 +131,19 @@ impl Table {
         self.version.load(Ordering::Acquire)
     }
 
+    /// A version that no table has.
+    pub(crate) const NO_VERSION: u64 = 0;
+
+    /// The version of numbers that were read after the table had `version`, by which it is known later
+    /// whether they are still those of the table. None while workers train it, who change it all the time:
+    /// [`NO_VERSION`](Self::NO_VERSION).
+    pub(crate) fn settled(&self, version: u64) -> u64 {
+        match self.lock.is_trained() {
+            true => Self::NO_VERSION,
+            false => version,
+        }
+    }
+
     /// Records that the numbers changed.
     pub(crate) fn touch(&self) {
         Self::touch_all(std::iter::once(self));

@@ -13,6 +13,7 @@ mod exec;
 mod graph;
 mod hooks;
 mod ir;
+mod kept_tables;
 mod lengths;
 mod native;
 mod native_angles;
