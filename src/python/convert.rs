@@ -199,10 +199,9 @@ fn named_array(what: &dyn Display, object: &Bound<'_, PyAny>) -> PyResult<(Array
     let shape = Shape::from_slice(found.shape());
     let dtype = found.dtype();
     let list = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
-    let origin = if list || dtype.kind() != b'f' {
-        Origin::List
-    } else {
-        Origin::Array
+    let origin = match list || dtype.kind() != b'f' {
+        true => Origin::List,
+        false => Origin::Array,
     };
     let array = match (dtype.kind(), dtype.itemsize()) {
         (b'f', 4) => Dense::<f32>::from_vec(shape, elements(&found)?).into(),
@@ -239,11 +238,7 @@ pub(super) fn array_of(what: &str, object: &Bound<'_, PyAny>, dtype: DType) -> P
         ))
         .into());
     }
-    Ok(if array.dtype() == dtype {
-        array
-    } else {
-        array.try_to_dtype(dtype)?
-    })
+    Ok(array.try_to_dtype(dtype)?)
 }
 
 /// How many rows there are, asked only for a message.

@@ -19,11 +19,12 @@ fn parameter(value: f64) -> Parameter {
 /// Checks a run, and the gradient, twice: of `w`, all of whose numbers are `expected`, the program gives the sum.
 #[track_caller]
 fn check(program: &Program, expected: f64) {
+    let number = |value: Result<Array>| value.and_then(|value| value.item());
     for _ in 0..2 {
-        let sum = program.run(&[]).unwrap().item().unwrap();
-        assert_eq!(sum, expected * LENGTH as f64);
-        let (squares, grads) = program.value_and_grad(&[]).unwrap();
-        assert_eq!(squares.item().unwrap(), sum);
+        assert_eq!(number(program.run(&[])), Ok(expected * LENGTH as f64));
+        let both = program.value_and_grad(&[]);
+        let (sum, grads) = both.expect("the program has run already");
+        assert_eq!(number(Ok(sum)), Ok(expected * LENGTH as f64));
         assert!(matches!(&grads[0], Some(Gradient::Dense(g)) if g.to_f64() == [1.0; LENGTH]));
     }
 }
