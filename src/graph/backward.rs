@@ -65,18 +65,14 @@ fn descend<'a>(
     run: hook::TransformRun,
     arrived: &mut Arrived<'a>,
 ) -> Result<()> {
-    let inner = Descent::begin();
-    let mut outer = Vec::new();
-    if inner.is_inner {
-        reserve::grow(&mut outer, order.len())?;
-        outer.extend(order.iter().map(|node| node.core().partial.take()));
+    let mut descent = Descent::begin(order);
+    if descent.is_inner {
+        reserve::grow(&mut descent.outer, order.len())?;
+        let held = order.iter().map(|node| node.core().partial.take());
+        descent.outer.extend(held);
     }
     let changes = OwnChanges::begin();
-    let result = pass_down(order, seed, run, arrived).and_then(|()| changes.check(order.last()));
-    for (node, held) in order.iter().zip(outer) {
-        node.core().partial.replace(held);
-    }
-    result
+    pass_down(order, seed, run, arrived).and_then(|()| changes.check(order.last()))
 }
 
 /// Whether a hook or rule sets a leaf while gradients are computed: some would be of the old value
@@ -120,25 +116,39 @@ impl OwnChanges {
 }
 
 /// A walk down that is under way in this thread, for as long as this lives.
-struct Descent {
+struct Descent<'a> {
     is_inner: bool,
+    order: &'a Order,
+    /// What the nodes hold for the walk that this one is within.
+    outer: Vec<Option<Value>>,
 }
 
 thread_local! {
     static DESCENDING: Cell<bool> = const { Cell::new(false) };
 }
 
-impl Descent {
-    fn begin() -> Self {
+impl<'a> Descent<'a> {
+    fn begin(order: &'a Order) -> Self {
         Descent {
             is_inner: DESCENDING.replace(true),
+            order,
+            outer: Vec::new(),
         }
     }
 }
 
-impl Drop for Descent {
+impl Drop for Descent<'_> {
     fn drop(&mut self) {
         DESCENDING.set(self.is_inner);
+        // A walk that ends by a panic leaves what it has collected.
+        if std::thread::panicking() {
+            for node in self.order {
+                node.core().partial.take();
+            }
+        }
+        for (node, held) in self.order.iter().zip(self.outer.drain(..)) {
+            node.core().partial.replace(held);
+        }
     }
 }
 
@@ -199,9 +209,15 @@ pub(super) fn backward(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
                 .into(),
         ));
     }
-    let result = collect(root, grad);
-    BUSY.set(false);
-    result
+    // Also if a rule or hook panics.
+    struct Done;
+    impl Drop for Done {
+        fn drop(&mut self) {
+            BUSY.set(false);
+        }
+    }
+    let _done = Done;
+    collect(root, grad)
 }
 
 /// The gradient of a leaf in the form in which it is kept there.

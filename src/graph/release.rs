@@ -27,6 +27,14 @@ pub(super) fn defer(give: impl FnOnce(&mut Vec<Rc<dyn Node>>)) {
     if BUSY.replace(true) {
         return;
     }
+    /// Ends what is under way also if a drop panics: the next one goes on with the list.
+    struct Done;
+    impl Drop for Done {
+        fn drop(&mut self) {
+            BUSY.set(false);
+        }
+    }
+    let _done = Done;
     loop {
         // The borrow ends before the node dies: its own drop appends to the list.
         let next = LIST.with(|list| list.borrow_mut().pop());
@@ -40,5 +48,4 @@ pub(super) fn defer(give: impl FnOnce(&mut Vec<Rc<dyn Node>>)) {
             list.shrink_to(KEEP);
         }
     });
-    BUSY.set(false);
 }

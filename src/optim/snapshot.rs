@@ -127,7 +127,7 @@ impl Optimizer {
                     dtype
                 )));
             }
-            if *array.shape != wanted.shape[..] {
+            if *array.shape != wanted.shape[..] || array.data.len() != wanted.size() {
                 return Err(Error::Shape(format!(
                     "state of {}: {name}: expected shape {}, got {}",
                     table.label(),

@@ -179,6 +179,10 @@ fn map_pairs<T: Real>((x, y): (&[T], &[T]), to: &mut [T], f: impl Fn(f64, f64) -
 
 impl Kernel {
     /// The kernel that calls a function for each element.
+    ///
+    /// # Panics
+    /// If the element type is that of indices, as [`one`](Self::one), [`two`](Self::two) and
+    /// [`three`](Self::three).
     pub fn call(function: ScalarFunction, dtype: DType) -> Self {
         Kernel {
             run: with_real!(dtype, T => calls::<T>),

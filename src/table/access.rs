@@ -43,7 +43,8 @@ impl Table {
 
     /// Refuses what cannot be the table's numbers.
     fn check(&self, value: View<'_>) -> Result<()> {
-        if *value.shape != self.ty().shape[..] {
+        // A view is what its maker says: its elements are counted, too.
+        if *value.shape != self.ty().shape[..] || value.data.len() != self.ty().size() {
             return Err(Error::Shape(format!(
                 "{}: expected shape {}, got {}",
                 self.label(),

@@ -69,12 +69,17 @@ impl Rows {
     /// Rows `values` at `indices` of an array of type `ty`.
     ///
     /// # Errors
-    /// [`Error::Shape`] or [`Error::Type`] if `values` is not one row an index,
+    /// [`Error::Shape`] or [`Error::Type`] if `values` is not one row of numbers an index,
     /// [`Error::Index`] if an index is out of range.
     pub fn new(ty: Type, indices: Dense<u32>, values: Array) -> Result<Self> {
         let Some((&n, row)) = ty.shape.split_first() else {
             return Err(Error::Shape("a single number has no rows".into()));
         };
+        if !ty.dtype.is_real() {
+            return Err(Error::Type(
+                "rows: these are integers, which have no gradient".into(),
+            ));
+        }
         element_count(&ty.shape)?;
         let expected: Shape = [indices.shape(), row].concat().into();
         check_values(&values, &ty, &expected)?;

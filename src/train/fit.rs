@@ -88,7 +88,7 @@ pub(super) fn worker_count(threads: usize) -> Result<usize> {
 /// Everything is checked before the first step. With one thread, or `deterministic`, equal
 /// seeds give equal bits; otherwise workers race for rows (Hogwild). `stop` may be set from
 /// any thread; the run then ends after the batches at hand, with [`Error::Interrupted`] and
-/// the parameters as they are.
+/// the parameters as they are. It is only read.
 ///
 /// # Errors
 /// [`Error::Value`], [`Error::Shape`], [`Error::Type`] or [`Error::Index`] if settings or
@@ -239,6 +239,7 @@ impl<'a> Job<'a> {
             batch,
             seed: fit.seed,
             stop,
+            failed: AtomicBool::new(false),
             workers,
             in_turn: fit.deterministic && workers > 1,
             computed: AtomicUsize::new(0),

@@ -65,7 +65,10 @@ pub(super) struct RunContext<'a> {
     pub access: Access,
     pub batch: usize,
     pub seed: u64,
+    /// Set by the caller when the run is to end.
     pub stop: &'a AtomicBool,
+    /// Set when a worker has failed, so that the others end.
+    pub failed: AtomicBool,
     pub workers: usize,
     /// Whether workers compute together and update in turn, so that results do not depend
     /// on their speed.
@@ -79,10 +82,15 @@ pub(super) struct RunContext<'a> {
 }
 
 impl RunContext<'_> {
+    /// Whether the run is to end.
+    fn ends(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
+    }
+
     /// Waits until `counter` has reached `count`; `false` if the run stops.
     fn wait(&self, counter: &AtomicUsize, count: usize) -> bool {
         while counter.load(Ordering::Acquire) < count {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.ends() {
                 return false;
             }
             std::thread::yield_now();
@@ -90,15 +98,16 @@ impl RunContext<'_> {
         true
     }
 
-    /// Has all workers stop if samples could not be staged; `false` if that is because they are to stop
-    /// anyway.
-    fn goes_on(&self, staged: Result<()>) -> Result<bool> {
-        if staged.is_err() {
-            self.stop.store(true, Ordering::Relaxed);
-        }
-        match staged {
-            Err(Error::Interrupted) => Ok(false),
-            other => other.map(|()| true),
+    /// Whether a part of the work was done, which is not if the caller ends the run. Has all workers end
+    /// if it has failed, also by what looks like an interruption and is an operator's or sampler's own.
+    fn goes_on<R>(&self, done: Result<R>) -> Result<Option<R>> {
+        match done {
+            Ok(done) => Ok(Some(done)),
+            Err(Error::Interrupted) if self.stop.load(Ordering::Relaxed) => Ok(None),
+            Err(error) => {
+                self.failed.store(true, Ordering::Relaxed);
+                Err(error)
+            }
         }
     }
 }
@@ -188,7 +197,7 @@ impl<'a, S: BatchStep> Worker<'a, S> {
     /// [`Samples::fill`].
     pub(super) fn window(&mut self, samples: &Samples) -> Result<()> {
         let shared = self.shared;
-        let _unwinding = StopOnPanic(shared.stop);
+        let _unwinding = StopOnPanic(&shared.failed);
         let Some((partition, rounds)) = samples.divided() else {
             return self.stretch(samples, self.part(0..samples.len()), None);
         };
@@ -225,7 +234,7 @@ impl<'a, S: BatchStep> Worker<'a, S> {
             let staged = samples
                 .fill(start..start + count, feeds, &mut self.staged)
                 .and_then(|()| feeds.draw(shared.batch, among, count, rng, &mut self.staged));
-            if !shared.goes_on(staged)? {
+            if shared.goes_on(staged)?.is_none() {
                 return Ok(());
             }
             if feeds.read_tables() {
@@ -237,13 +246,13 @@ impl<'a, S: BatchStep> Worker<'a, S> {
                 // SAFETY: `fit` holds the locks of all tables that are trained or read, as its `access`
                 // says.
                 let drawn = unsafe { feeds.draw_scored(among, count, state, &mut self.staged) };
-                if !shared.goes_on(drawn)? {
+                if shared.goes_on(drawn)?.is_none() {
                     return Ok(());
                 }
             }
             self.step.prefetch(&self.staged, 0..AHEAD.min(count));
             for at in (0..count).step_by(shared.batch) {
-                if shared.stop.load(Ordering::Relaxed) {
+                if shared.ends() {
                     return Ok(());
                 }
                 let end = (at + shared.batch).min(count);
@@ -251,7 +260,7 @@ impl<'a, S: BatchStep> Worker<'a, S> {
                 self.step.prefetch(&self.staged, ahead);
                 if let Err(error) = self.batch(at..end, number, batches) {
                     self.step.failed(self.epoch, samples, start);
-                    shared.stop.store(true, Ordering::Relaxed);
+                    shared.failed.store(true, Ordering::Relaxed);
                     return Err(match error {
                         Error::NotFinite(what) => Error::NotFinite(format!(
                             "{what} in epoch {} at sample {} (its batch was not applied); a \
@@ -280,9 +289,9 @@ impl<'a, S: BatchStep> Worker<'a, S> {
         }
         // SAFETY: the samples were bound just now, and staged ones change in `window` alone. `fit` holds
         // the locks of all tables.
-        let loss = match unsafe { self.step.run(&self.staged, samples) } {
-            Err(Error::Interrupted) => return Ok(()),
-            other => other?,
+        let loss = unsafe { self.step.run(&self.staged, samples) };
+        let Some(loss) = shared.goes_on(loss)? else {
+            return Ok(());
         };
         if !loss.is_finite() {
             return Err(Error::NotFinite(format!("the loss became {loss}")));

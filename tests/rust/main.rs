@@ -26,6 +26,7 @@ mod operators;
 mod ops;
 mod optim;
 mod outline;
+mod panics;
 mod products;
 mod random_programs;
 mod rank;

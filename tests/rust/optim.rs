@@ -3,10 +3,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use wyrmling::array::Dense;
-use wyrmling::optim::{L2Per, Optimizer, Rule, Settings};
+use wyrmling::array::{Dense, Slice, View};
+use wyrmling::optim::{L2Per, Optimizer, Resumed, Rule, Settings};
 use wyrmling::train::{self, Fit, Flow, History, Source};
-use wyrmling::{Array, Error, Input, Parameter};
+use wyrmling::{Array, Error, Input, Parameter, Result};
 
 const ADAM: Rule = Rule::Adam {
     beta1: 0.9,
@@ -416,4 +416,28 @@ fn state_is_taken_out_and_put_back() {
             assert_ne!(go_on(&new()), expected, "{rule:?}");
         }
     }
+}
+
+#[test]
+fn resuming_is_all_or_nothing_also_of_views_that_are_wrong() -> Result<()> {
+    let tables = [[1.0; 4], [2.0; 4]].map(|value| Parameter::new(value.to_vec()));
+    let [a, b] = tables.each_ref().map(|p| p.param().table());
+    let numbers = [9.0; 4];
+    let view = |length: usize| View::new(&[4], Slice::F64(&numbers[..length]));
+    let resumed = |table, length| Resumed {
+        table,
+        slots: Vec::new(),
+        value: Some(view(length)),
+    };
+    let sgd = Optimizer::sgd(0.1)?;
+    for lengths in [[4, 1], [1, 4], [4, 0]] {
+        let both = [resumed(a, lengths[0]), resumed(b, lengths[1])];
+        let found = sgd.resume(0.2, &both);
+        assert!(matches!(found, Err(Error::Shape(_))), "{found:?}");
+        assert_eq!([a, b].map(|t| t.read().to_f64()[3]), [1.0, 2.0]);
+        assert_eq!(sgd.settings().lr, 0.1);
+    }
+    sgd.resume(0.2, &[resumed(a, 4), resumed(b, 4)])?;
+    assert_eq!([a, b].map(|t| t.read().to_f64()[3]), [9.0, 9.0]);
+    Ok(())
 }

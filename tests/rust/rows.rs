@@ -3,11 +3,12 @@
 
 use std::sync::atomic::AtomicBool;
 
+use wyrmling::array::Dense;
 use wyrmling::graph::{Constant, Independent, Parameter, ops};
 use wyrmling::optim::{Optimizer, Rule, Settings};
 use wyrmling::rules::{self, SliceItem};
 use wyrmling::train::{self, Fit, Flow, History, Source};
-use wyrmling::{Array, DType, Gradient, Input, Result, Variable};
+use wyrmling::{Array, DType, Error, Gradient, Input, Result, Rows, Type, Variable};
 
 use crate::common::{Frozen, assert_close, dense, numbers, rounding};
 
@@ -309,4 +310,11 @@ fn a_leaf_that_is_no_table_has_an_array_of_a_slice() -> Result<()> {
     ops::gather(&x.clone().boxed(), &at)?.sum().try_backward()?;
     assert_eq!(indices(x.grad().as_ref()), [7, 2]);
     Ok(())
+}
+
+#[test]
+fn rows_of_integers_are_no_gradient() {
+    let index = Dense::from(vec![0_u32]);
+    let rows = Rows::new(Type::new(DType::U32, &[3]), index, vec![1_u32].into());
+    assert!(matches!(rows, Err(Error::Type(_))), "{rows:?}");
 }
