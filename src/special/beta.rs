@@ -83,6 +83,12 @@ struct Series {
 impl Series {
     /// Coefficients up to order `m` in the first variable and `k` in the second.
     fn new(m: usize, k: usize, coefficient: impl Fn(usize, usize) -> f64) -> Self {
+        Series::of(m, k, &coefficient)
+    }
+
+    /// As [`new`](Self::new), compiled once for all functions.
+    #[inline(never)]
+    fn of(m: usize, k: usize, coefficient: &dyn Fn(usize, usize) -> f64) -> Self {
         let width = k + 1;
         let entries = (0..(m + 1) * width).map(|at| coefficient(at / width, at % width));
         Series {
