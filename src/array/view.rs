@@ -5,7 +5,8 @@
 //! operator inferred its result, so asking a slice for another type is a bug of
 //! this crate and panics.
 
-use super::{DType, Element, Real};
+use super::{DType, Element, Real, element_count, show_shape};
+use crate::error::{Error, Result};
 
 /// Elements to read.
 #[derive(Debug, Clone, Copy)]
@@ -59,6 +60,24 @@ impl<'a> View<'a> {
     #[inline]
     pub fn new(shape: &'a [usize], data: Slice<'a>) -> Self {
         View { shape, data }
+    }
+
+    /// Checks that there are as many elements as the shape says, which nobody has compared; `name` is for
+    /// the message.
+    ///
+    /// # Errors
+    /// [`Error::Shape`].
+    pub(crate) fn check_length(&self, name: impl FnOnce() -> String) -> Result<()> {
+        let count = element_count(self.shape)?;
+        if self.data.len() == count {
+            return Ok(());
+        }
+        Err(Error::Shape(format!(
+            "{}: a view of shape {} has {} elements, expected {count}",
+            name(),
+            show_shape(self.shape),
+            self.data.len()
+        )))
     }
 
     /// The elements as numbers of type `T`.

@@ -264,7 +264,7 @@ impl<'f> Analysis<'f> {
     pub(super) fn kept_tables(&self, units: &[Unit], roots: &[ValueId]) -> Vec<(usize, ValueId)> {
         const LEAST: usize = 64;
         const MOST: usize = 1 << 24;
-        let mut kept = Vec::new();
+        let (mut kept, mut met) = (Vec::new(), HashSet::new());
         if !self.request.keeps_tables {
             return kept;
         }
@@ -282,7 +282,7 @@ impl<'f> Analysis<'f> {
             };
             let ty = self.function.ty(value);
             let bytes = ty.size() * ty.dtype.size();
-            if (LEAST..=room).contains(&bytes) && !kept.contains(&(table, value)) {
+            if met.insert(value) && (LEAST..=room).contains(&bytes) {
                 room -= bytes;
                 kept.push((table, value));
             }

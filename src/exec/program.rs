@@ -251,7 +251,7 @@ impl Program {
                 .collect(),
             gradients,
             fuse: self.fuse,
-            // Training changes the parameters after each run.
+            // Training changes the parameters after each run, and its executors share their memory.
             keeps_tables: wrt != Wrt::Parameters,
         };
         lower(request).map(Arc::new)

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use super::hook;
 use super::node::{Kind, Node};
 use super::order::{NODE, Order, refresh, topological};
+use super::under_way::UnderWay;
 use super::value::{Pattern, Value};
 use crate::array::{Array, Type, show_shape};
 use crate::error::{Error, Result};
@@ -66,7 +67,7 @@ fn descend<'a>(
     arrived: &mut Arrived<'a>,
 ) -> Result<()> {
     let mut descent = Descent::begin(order);
-    if descent.is_inner {
+    if descent.under_way.is_inner {
         reserve::grow(&mut descent.outer, order.len())?;
         let held = order.iter().map(|node| node.core().partial.take());
         descent.outer.extend(held);
@@ -117,7 +118,7 @@ impl OwnChanges {
 
 /// A walk down that is under way in this thread, for as long as this lives.
 struct Descent<'a> {
-    is_inner: bool,
+    under_way: UnderWay,
     order: &'a Order,
     /// What the nodes hold for the walk that this one is within.
     outer: Vec<Option<Value>>,
@@ -130,7 +131,7 @@ thread_local! {
 impl<'a> Descent<'a> {
     fn begin(order: &'a Order) -> Self {
         Descent {
-            is_inner: DESCENDING.replace(true),
+            under_way: UnderWay::begin(&DESCENDING),
             order,
             outer: Vec::new(),
         }
@@ -139,7 +140,6 @@ impl<'a> Descent<'a> {
 
 impl Drop for Descent<'_> {
     fn drop(&mut self) {
-        DESCENDING.set(self.is_inner);
         // A walk that ends by a panic leaves what it has collected.
         if std::thread::panicking() {
             for node in self.order {
@@ -202,21 +202,14 @@ pub(super) fn backward(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
         static BUSY: Cell<bool> = const { Cell::new(false) };
     }
     // A rule or hook of the caller's may do anything, but the nodes hold one gradient each.
-    if BUSY.replace(true) {
+    let pass = UnderWay::begin(&BUSY);
+    if pass.is_inner {
         return Err(Error::State(
             "backward: this is called by a rule or hook of a backward pass that is under way; \
              there, use grad or vjp of a function"
                 .into(),
         ));
     }
-    // Also if a rule or hook panics.
-    struct Done;
-    impl Drop for Done {
-        fn drop(&mut self) {
-            BUSY.set(false);
-        }
-    }
-    let _done = Done;
     collect(root, grad)
 }
 

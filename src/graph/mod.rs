@@ -75,6 +75,7 @@ mod splice;
 mod table_value;
 mod tangent;
 mod typed_methods;
+mod under_way;
 mod value;
 mod variable;
 

@@ -9,6 +9,7 @@ use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
 use super::node::Node;
+use super::under_way::UnderWay;
 
 thread_local! {
     // Without a destructor of their own these stay usable while the thread's other
@@ -24,17 +25,11 @@ const KEEP: usize = 64;
 /// Drops what `give` appends, and whatever dies because of it.
 pub(super) fn defer(give: impl FnOnce(&mut Vec<Rc<dyn Node>>)) {
     LIST.with(|list| give(&mut list.borrow_mut()));
-    if BUSY.replace(true) {
+    // If a drop panics, the next call goes on with the list.
+    let emptying = UnderWay::begin(&BUSY);
+    if emptying.is_inner {
         return;
     }
-    /// Ends what is under way also if a drop panics: the next one goes on with the list.
-    struct Done;
-    impl Drop for Done {
-        fn drop(&mut self) {
-            BUSY.set(false);
-        }
-    }
-    let _done = Done;
     loop {
         // The borrow ends before the node dies: its own drop appends to the list.
         let next = LIST.with(|list| list.borrow_mut().pop());

@@ -127,7 +127,8 @@ impl Optimizer {
                     dtype
                 )));
             }
-            if *array.shape != wanted.shape[..] || array.data.len() != wanted.size() {
+            array.check_length(|| format!("state of {}: {name}", table.label()))?;
+            if *array.shape != wanted.shape[..] {
                 return Err(Error::Shape(format!(
                     "state of {}: {name}: expected shape {}, got {}",
                     table.label(),

@@ -1,8 +1,11 @@
 //! The beta function, its logarithm, and its partial derivatives of any order.
 
+use std::f64::consts::PI;
+
 use super::gamma::{gamma, gammaln, pole, polygamma, polygamma_difference, sign, stirling};
 use super::partial;
 use super::riemann::riemann_zeta;
+use super::trigonometric::sinpi;
 
 /// `ln √(2π)`.
 const LN_SQRT_2_PI: f64 = 0.918_938_533_204_672_8;
@@ -193,18 +196,19 @@ pub(crate) fn beta_derivative(n: i32, a: f64, b: f64) -> f64 {
 }
 
 /// The partial derivative `m` times by `a` and `k` times by `b` where B is zero, since `a + b` is a pole `-n`
-/// of Γ and the arguments are none; `None` elsewhere. `1/Γ(-n + x)` is `x·(x - 1)⋯(x - n) / Γ(1 + x)` (DLMF
-/// 5.5.1).
+/// of Γ with `n` up to 1,000 and the arguments are none; `None` elsewhere. `1/Γ(-n + x)` is
+/// `x·(x - 1)⋯(x - n) / Γ(1 + x)`, and `Γ(a)·Γ(b)` is `π / sin(πa)` over `b·(b + 1)⋯(b + n)`, so that each factor
+/// of the one meets one of the other (DLMF 5.5.1, 5.5.3).
 fn at_zero(a: f64, b: f64, m: usize, k: usize) -> Option<f64> {
-    const MOST: f64 = 150.0;
+    const MOST: f64 = 1000.0;
     let n = -(a + b);
     if !pole(-n) || n > MOST || pole(a) || pole(b) {
         return None;
     }
     let order = m + k;
     let roots = (0..=n as usize).map(|root| {
-        let coefficient = |i, _| linear(-(root as f64), i);
-        Series::new(order, 0, coefficient)
+        let root = root as f64;
+        Series::new(order, 0, |i, _| linear(-root, i) / (b + n - root))
     });
     let logarithm = Series::new(order, 0, |i, _| match i {
         0 => 0.0,
@@ -221,7 +225,7 @@ fn at_zero(a: f64, b: f64, m: usize, k: usize) -> Option<f64> {
         _ => 0.0,
     });
     let series = logarithm.exponential().product(&reciprocal);
-    Some(gamma(a) * gamma(b) * series.derivative())
+    Some(PI / sinpi(a) * series.derivative())
 }
 
 /// The product of the integers up to `n`.
@@ -443,5 +447,25 @@ mod tests {
             (8, -0.5, -3.5, -17.776371927816115),
         ];
         check(&cases, 1e-13);
+        // From hundreds of factors, whose terms are up to a thousand times as large as the result.
+        let cases = [
+            (1, 0.5, -200.5, -0.393003903202373),
+            (4, 0.5, -200.5, 2.8539293630703093),
+            (3, 0.5, -200.5, 5.709816401327259),
+            (8, 0.5, -200.5, 0.01029364525997813),
+            (1, 300.25, -500.25, -2.576873938283225e-147),
+            (4, 300.25, -500.25, -1.1490328525623097e-146),
+            (3, 300.25, -500.25, -2.072497116774374e-147),
+            (8, 300.25, -500.25, -7.628501352157948e-146),
+            (1, -700.5, -2.5, -38810784.82514206),
+            (4, -700.5, -2.5, 211769933.878838),
+            (3, -700.5, -2.5, 276331.92777481675),
+            (8, -700.5, -2.5, -1142860137.0508144),
+            (1, 1000.5, -1001.5, -3.135319662774497e-06),
+            (4, 1000.5, -1001.5, -4.067117846354968e-05),
+            (3, 1000.5, -1001.5, -4.0664914087036114e-05),
+            (8, 1000.5, -1001.5, -0.00040179178601412827),
+        ];
+        check(&cases, 1e-11);
     }
 }

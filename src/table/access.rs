@@ -43,8 +43,8 @@ impl Table {
 
     /// Refuses what cannot be the table's numbers.
     fn check(&self, value: View<'_>) -> Result<()> {
-        // A view is what its maker says: its elements are counted, too.
-        if *value.shape != self.ty().shape[..] || value.data.len() != self.ty().size() {
+        value.check_length(|| self.label())?;
+        if *value.shape != self.ty().shape[..] {
             return Err(Error::Shape(format!(
                 "{}: expected shape {}, got {}",
                 self.label(),

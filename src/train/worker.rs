@@ -260,7 +260,6 @@ impl<'a, S: BatchStep> Worker<'a, S> {
                 self.step.prefetch(&self.staged, ahead);
                 if let Err(error) = self.batch(at..end, number, batches) {
                     self.step.failed(self.epoch, samples, start);
-                    shared.failed.store(true, Ordering::Relaxed);
                     return Err(match error {
                         Error::NotFinite(what) => Error::NotFinite(format!(
                             "{what} in epoch {} at sample {} (its batch was not applied); a \
@@ -290,12 +289,13 @@ impl<'a, S: BatchStep> Worker<'a, S> {
         // SAFETY: the samples were bound just now, and staged ones change in `window` alone. `fit` holds
         // the locks of all tables.
         let loss = unsafe { self.step.run(&self.staged, samples) };
-        let Some(loss) = shared.goes_on(loss)? else {
+        let finite = loss.and_then(|loss| match loss.is_finite() {
+            true => Ok(loss),
+            false => Err(Error::NotFinite(format!("the loss became {loss}"))),
+        });
+        let Some(loss) = shared.goes_on(finite)? else {
             return Ok(());
         };
-        if !loss.is_finite() {
-            return Err(Error::NotFinite(format!("the loss became {loss}")));
-        }
         // A round's gradients are applied when all are computed, in the order of the workers.
         if shared.in_turn {
             shared.computed.fetch_add(1, Ordering::AcqRel);

@@ -11,6 +11,7 @@ text, by ``str`` or otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
+from datetime import datetime
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -152,8 +153,7 @@ def _numbers_of_objects(name: str, array: npt.NDArray[Any], dates: bool) -> npt.
         if is_missing(value):
             raise _missing(name, row, value)
     values = array.tolist()
-    # A time of day has an offset, and is no time.
-    if dates and all(hasattr(value, "timestamp") for value in values):
+    if dates and all(isinstance(value, datetime) for value in values):
         return np.array([np.datetime64(_utc(value), "us") for value in values], "datetime64[us]")
     for row, value in enumerate(values):
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
