@@ -9,8 +9,6 @@
 //!
 //! Limit: of operators on several arrays only those count whose operands are known to agree.
 
-use smallvec::SmallVec;
-
 use super::availability::Availability;
 use super::cfg::Cfg;
 use super::function::{Expression, Function, ValueId};
@@ -60,43 +58,63 @@ pub(super) fn share_lengths(
 /// For each value one that has its lengths and is defined wherever it is: itself, if no other is
 /// known.
 fn same_lengths(function: &Function, graph: &Cfg) -> Result<Vec<ValueId>> {
-    let mut found: Vec<Option<ValueId>> = vec![None; function.kinds.len()];
     // Parameters whose arguments do not agree.
     let mut own = vec![false; function.kinds.len()];
     let mut poller = Poller::default();
-    let mut changed = true;
-    while changed {
-        changed = false;
+    loop {
+        // What follows if the arguments of all other parameters agree. Values that differ under this
+        // assumption differ without it, so that what is taken back now need not be given back.
+        let mut found: Vec<Option<ValueId>> = vec![None; function.kinds.len()];
         for &number in graph.order() {
             let block = &function.blocks[number];
             poller.step(VALUE * (block.instructions.len() + block.parameters.len() + 1))?;
             for (k, &p) in block.parameters.iter().enumerate() {
-                let args = graph.predecessors(number).iter().filter_map(|edge| {
-                    let targets = function.blocks[edge.from].terminator.targets();
-                    let known = found[targets[edge.slot].args[k] as usize];
-                    known.filter(|&id| id != p)
-                });
-                let args: SmallVec<[ValueId; 4]> = args.collect();
-                let agree = args.windows(2).all(|pair| pair[0] == pair[1]);
-                own[p as usize] |= args.is_empty() || !agree;
-                let new = if own[p as usize] { p } else { args[0] };
-                changed |= found[p as usize].replace(new) != Some(new);
+                let mut args = arguments(function, graph, number, k);
+                let known = args.find_map(|id| found[id as usize]);
+                found[p as usize] = known.filter(|_| !own[p as usize]).or(Some(p));
             }
             for i in &block.instructions {
                 let like = match &i.expression {
                     Expression::Apply(op, args) => like_operand(function, &found, op, args),
                     _ => None,
                 };
+                let like = like.and_then(|a| found[a as usize]);
                 for &id in &i.results {
-                    let like = like.and_then(|a| found[a as usize]);
-                    let new = like.unwrap_or(id);
-                    changed |= found[id as usize].replace(new) != Some(new);
+                    found[id as usize] = like.or(Some(id));
                 }
             }
         }
+        let found = found.into_iter().zip(0..);
+        let found: Vec<ValueId> = found.map(|(like, id)| like.unwrap_or(id)).collect();
+        let mut holds = true;
+        for &number in graph.order() {
+            for (k, &p) in function.blocks[number].parameters.iter().enumerate() {
+                let like = found[p as usize];
+                let mut args = arguments(function, graph, number, k);
+                if like != p && !args.all(|id| found[id as usize] == like) {
+                    own[p as usize] = true;
+                    holds = false;
+                }
+            }
+        }
+        if holds {
+            return Ok(found);
+        }
     }
-    let found = found.into_iter().zip(0..);
-    Ok(found.map(|(like, id)| like.unwrap_or(id)).collect())
+}
+
+/// What blocks give as a parameter of one, each time that they jump to it.
+fn arguments<'f>(
+    function: &'f Function,
+    graph: &'f Cfg,
+    block: usize,
+    parameter: usize,
+) -> impl Iterator<Item = ValueId> + 'f {
+    let edges = graph.predecessors(block).iter();
+    edges.map(move |edge| {
+        let targets = function.blocks[edge.from].terminator.targets();
+        targets[edge.slot].args[parameter]
+    })
 }
 
 /// The operand whose lengths the result of an operator has.
