@@ -94,6 +94,15 @@ impl<'a> View<'a> {
 }
 
 impl<'a> Slice<'a> {
+    /// No elements, of a type.
+    pub(crate) fn none(dtype: DType) -> Slice<'a> {
+        match dtype {
+            DType::F32 => Slice::F32(&[]),
+            DType::F64 => Slice::F64(&[]),
+            DType::U32 => Slice::U32(&[]),
+        }
+    }
+
     /// `n` of the elements, from number `at` on.
     pub(crate) fn part(self, at: usize, n: usize) -> Slice<'a> {
         match self {

@@ -455,8 +455,10 @@ fn accumulated(sum: &Accumulate, args: &[&Value]) -> Result<Value> {
         true => Some(args[0].clone()),
         false => None,
     };
-    for (op, operands) in sum.parts() {
-        let part = apply(&**op, &args[operands.clone()], None)?;
+    let too_few = || Error::Type("accumulate: the operands are not those of its parts".into());
+    for part in sum.parts() {
+        let operands = sum.operands_of(part, args).ok_or_else(too_few)?;
+        let part = apply(&*part.0, &operands, None)?;
         total = Some(match total {
             None => part,
             Some(total) => total.add(part)?,

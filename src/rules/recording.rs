@@ -67,15 +67,23 @@ impl GradientSum {
 fn accumulate(cx: &dyn Recording, base: Option<Id>, scattered: &[Id]) -> Id {
     let mut operands: Vec<Id> = base.into_iter().collect();
     let mut parts: Vec<(OpRef, usize)> = Vec::with_capacity(scattered.len());
+    let mut part = |op: &OpRef, args: &[Id]| {
+        let like = op.scatter().filter(|_| base.is_some());
+        let like = like.and_then(|scatter| scatter.like());
+        let own = args.iter().enumerate().filter(|&(k, _)| Some(k) != like);
+        let before = operands.len();
+        operands.extend(own.map(|(_, &id)| id));
+        parts.push((op.clone(), operands.len() - before));
+    };
     for (op, args) in scattered.iter().filter_map(|&id| cx.definition(id)) {
         // Sums of sums are one.
         match op.scatter().and_then(|scatter| scatter.accumulation()) {
             Some(sum) if !sum.has_base() => {
-                parts.extend(sum.parts().iter().map(|(op, of)| (op.clone(), of.len())));
+                let parts = sum.parts().iter();
+                parts.for_each(|(op, own)| part(op, &args[own.clone()]));
             }
-            _ => parts.push((op.clone(), args.len())),
+            _ => part(&op, &args),
         }
-        operands.extend(args);
     }
     let op = OpRef::new(Accumulate::new(base.is_some(), parts));
     cx.apply(op, &operands)

@@ -20,6 +20,13 @@ pub trait Scatter {
     /// As [`Operator::eval`](super::Operator::eval).
     fn add(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()>;
 
+    /// The operand that has the type of the result and is not [read](super::Operator::reads), if there is
+    /// one. Where something is there that is added to, it is left out, and `add` gets a view without
+    /// elements in its place.
+    fn like(&self) -> Option<usize> {
+        None
+    }
+
     /// Which rows of the result it adds to, if that is all it does. It is compared with the types
     /// wherever it is relied on.
     fn rows(&self) -> Option<ScatteredRows<'_>> {

@@ -404,6 +404,10 @@ class Grown(Walker):
         first, _ = self.bounds(index, Known(None), contents.length, node)
         after = self.binary("Add", first, Known(1), node)
         _, rest = self._between(contents, after, Known(None), node)
+        if isinstance(index, Known) and index.object == 0:
+            # All that is left is what comes after it, as of a queue.
+            self.store(owner, self.contents(rest, node), node)
+            return
         self.store(owner, replace(contents, length=first), node)
         self.grown_extend(owner, None, [rest], None, node)
 

@@ -151,10 +151,9 @@ impl Translator<'_> {
         }
         if let Some(change) = ElementChange::of(&**op)
             && found.first() == Some(&many)
-            && change.operands().all(|(first, count)| {
-                let expected = [one, index, many];
-                found.get(first..first + count) == Some(&expected[..count])
-            })
+            && change
+                .operands()
+                .all(|first| found.get(first..first + 2) == Some(&[one, index]))
             && self.axes(result) == many
             && self.last.operand(self.current, instruction, 0)
         {
@@ -177,18 +176,12 @@ impl Translator<'_> {
     }
 
     /// Whether changes of a vector, so many elements of which may be changed in place, are all within it:
-    /// of the elements at some indices, in vectors that are as long as those in some places.
-    fn is_within(&mut self, room: Value, indices: &[Value], like: &[usize]) -> Translated<Value> {
-        let ins = |to: &mut Self, how, x, y| to.cursor.ins().icmp(how, x, y);
+    /// of the elements at some indices.
+    fn is_within(&mut self, room: Value, indices: &[Value]) -> Translated<Value> {
         let mut fits: Option<Value> = None;
         for &at in indices {
-            let within = ins(self, IntCC::UnsignedLessThan, at, room);
+            let within = self.cursor.ins().icmp(IntCC::UnsignedLessThan, at, room);
             fits = Some(fits.map_or(within, |fits| self.cursor.ins().band(fits, within)));
-        }
-        for &place in like {
-            let length = self.vector(place, offset_of!(VectorAddress, length))?;
-            let alike = ins(self, IntCC::Equal, length, room);
-            fits = Some(fits.map_or(alike, |fits| self.cursor.ins().band(fits, alike)));
         }
         fits.ok_or(Unsupported("a change of nothing"))
     }
@@ -205,21 +198,12 @@ impl Translator<'_> {
     ) -> Translated {
         let place = |id: ValueId| self.place(id).ok_or(Unsupported("no array"));
         let (from, to) = (place(args[0])?, place(result)?);
-        let likes = change.operands().filter(|(_, count)| *count > 2);
-        let likes: Vec<usize> = likes.map(|(first, _)| first + 2).collect();
-        let mut like = Vec::new();
-        for &operand in &likes {
-            let place = place(args[operand])?;
-            if !like.contains(&place) {
-                like.push(place);
-            }
-        }
-        if from != to || like.contains(&from) {
+        if from != to {
             self.general(op, args, result, instruction, false)?;
             return Ok(());
         }
         let (mut numbers, mut indices) = (Vec::new(), Vec::new());
-        for (first, _) in change.operands() {
+        for first in change.operands() {
             numbers.push(self.read(args[first])?);
             let index = self.read(args[first + 1])?;
             indices.push(self.cursor.ins().uextend(I64, index));
@@ -229,13 +213,13 @@ impl Translator<'_> {
         let (by_call, by_operator) = (self.cold(), self.cold());
         let none: &[BlockArg] = &[];
         let room = self.vector(from, offset_of!(VectorAddress, changeable))?;
-        let fits = self.is_within(room, &indices, &like)?;
+        let fits = self.is_within(room, &indices)?;
         self.cursor.ins().brif(fits, inside, none, by_call, none);
         self.cursor.goto_bottom(by_call);
         let number = self.integer(from as i64);
         self.call_rarely(self.rare.claim(), &[self.run, number]);
         let room = self.vector(from, offset_of!(VectorAddress, changeable))?;
-        let fits = self.is_within(room, &indices, &like)?;
+        let fits = self.is_within(room, &indices)?;
         self.cursor
             .ins()
             .brif(fits, inside, none, by_operator, none);
@@ -258,13 +242,6 @@ impl Translator<'_> {
         self.general(op, args, result, instruction, true)?;
         self.cursor.ins().jump(next, none);
         self.open(next);
-        for operand in likes {
-            let place = self.place(args[operand]).ok_or(Unsupported("no array"))?;
-            // The result may have the place of what is read for the last time.
-            if place != to {
-                self.drop_if_last(place, instruction, operand);
-            }
-        }
         Ok(())
     }
 

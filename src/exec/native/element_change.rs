@@ -10,8 +10,7 @@ const MOST_CHANGES: usize = 16;
 /// How an operator changes elements of a vector, its operand 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ElementChange {
-    /// So often a number is added to an element: three operands each, which are the number, the index and
-    /// another vector, of as many elements.
+    /// So often a number is added to an element: two operands each, which are the number and the index.
     Added(usize),
     /// Operand 1 is put at the index that is operand 2.
     Put,
@@ -27,18 +26,18 @@ impl ElementChange {
         let mut numbered = parts.iter().enumerate();
         let adds = sum.has_base()
             && numbered.all(|(k, (op, places))| {
-                op.downcast::<ScatterRows>().is_some() && *places == (1 + 3 * k..4 + 3 * k)
+                op.downcast::<ScatterRows>().is_some() && *places == (1 + 2 * k..3 + 2 * k)
             });
         (adds && parts.len() <= MOST_CHANGES).then_some(ElementChange::Added(parts.len()))
     }
 
-    /// Where the operands are of each change: from the first on, so many.
-    pub(super) fn operands(self) -> impl Iterator<Item = (usize, usize)> {
-        let (count, each) = match self {
-            ElementChange::Added(count) => (count, 3),
-            ElementChange::Put => (1, 2),
+    /// For each change the operand that is the number; the next one is the index.
+    pub(super) fn operands(self) -> impl Iterator<Item = usize> {
+        let count = match self {
+            ElementChange::Added(count) => count,
+            ElementChange::Put => 1,
         };
-        (0..count).map(move |k| (1 + each * k, each))
+        (0..count).map(|k| 1 + 2 * k)
     }
 }
 

@@ -5,7 +5,9 @@
 
 use std::ops::Range;
 
-use crate::array::{SliceMut, Type, Typed, View, ViewMut, with_real};
+use smallvec::SmallVec;
+
+use crate::array::{Slice, SliceMut, Type, Typed, View, ViewMut, with_real};
 use crate::error::{Error, Result};
 use crate::rules::{
     Argument, Case, Entry, Ex, Key, OpRef, Operator, Scatter, ScatterRows, SliceAdjoint, SliceItem,
@@ -15,7 +17,9 @@ use crate::rules::{
 type Summand = (OpRef, Range<usize>);
 
 /// The sum of operand 0, if there is a base, and of operators that scatter: their operands follow
-/// one another.
+/// one another. What an operator is given for the type of its result alone ([`Scatter::like`]) is left
+/// out where there is a base, which has that type: a loop that adds to an array would else keep what
+/// it was looked up in each turn.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Accumulate {
     base: bool,
@@ -24,7 +28,7 @@ pub struct Accumulate {
 
 impl Accumulate {
     /// The sum of a `base`, if there is one, and of operators that [scatter](Operator::scatter),
-    /// each with the number of its operands.
+    /// each with the number of its operands. If there is a base, [`Scatter::like`] is not among them.
     pub fn new(base: bool, parts: impl IntoIterator<Item = (OpRef, usize)>) -> Self {
         let mut next = usize::from(base);
         let part = |(op, count)| {
@@ -55,15 +59,43 @@ impl Accumulate {
             .filter(|(_, operands)| operands.contains(&i))
     }
 
+    /// Of all operands those of a part, with the base as what the part is given for its type.
+    pub(crate) fn operands_of<T: Clone>(&self, part: &Summand, args: &[T]) -> Option<SmallVec<[T; 5]>> {
+        let (op, operands) = part;
+        let mut own = SmallVec::from(args.get(operands.clone())?);
+        if let Some(like) = self.omitted(op) {
+            own.insert(like.min(own.len()), args.first()?.clone());
+        }
+        Some(own)
+    }
+
+    /// Which operand of a part is left out.
+    fn omitted(&self, op: &OpRef) -> Option<usize> {
+        op.scatter().filter(|_| self.base)?.like()
+    }
+
+    /// The part that has operand `i`, and which one of the part's that is.
+    fn place_of(&self, i: usize) -> Option<(&Summand, usize)> {
+        let part = self.part_of(i)?;
+        let own = i - part.1.start;
+        let shift = self.omitted(&part.0).is_some_and(|like| own >= like);
+        Some((part, own + usize::from(shift)))
+    }
+
     /// Adds all parts. `args` are the operands without the base.
     fn each(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let base = usize::from(self.base);
         for (op, operands) in &self.parts {
             let operands = operands.start - base..operands.end - base;
             let scatter = op.scatter().ok_or_else(too_few)?;
+            let mut own: SmallVec<[View<'_>; 5]> = SmallVec::from(&args[operands]);
+            if let Some(like) = self.omitted(op) {
+                let nothing = Slice::none(out.data.dtype());
+                own.insert(like.min(own.len()), View::new(out.shape, nothing));
+            }
             let (shape, count) = (out.shape, out.data.len());
             let data = out.data.part(0, count);
-            scatter.add(&args[operands], ViewMut { shape, data })?;
+            scatter.add(&own, ViewMut { shape, data })?;
         }
         Ok(())
     }
@@ -84,10 +116,11 @@ impl Operator for Accumulate {
             false => None,
         };
         let mut end = usize::from(self.base);
-        for (op, operands) in &self.parts {
-            end = operands.end;
-            let operands = args.get(operands.clone()).ok_or_else(too_few)?;
-            let ty = crate::rules::result_type(&**op, operands)?;
+        for part in &self.parts {
+            let op = &part.0;
+            end = part.1.end;
+            let operands = self.operands_of(part, args).ok_or_else(too_few)?;
+            let ty = crate::rules::result_type(&**op, &operands)?;
             if op.scatter().is_none() || found.as_ref().is_some_and(|found| *found != ty) {
                 return Err(Error::Shape(format!(
                     "accumulate: {} gives {ty}, which cannot be added in place",
@@ -119,28 +152,25 @@ impl Operator for Accumulate {
         if self.base && i == 0 {
             return Some(g);
         }
-        let (op, operands) = self.part_of(i)?;
-        op.vjp(i - operands.start, g, y, &x[operands.clone()])
+        let (part, own) = self.place_of(i)?;
+        part.0.vjp(own, g, y, &self.operands_of(part, x)?)
     }
 
     fn jvp<'t>(&self, i: usize, t: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
         if self.base && i == 0 {
             return Some(t);
         }
-        let (op, operands) = self.part_of(i)?;
-        op.jvp(i - operands.start, t, y, &x[operands.clone()])
+        let (part, own) = self.place_of(i)?;
+        part.0.jvp(own, t, y, &self.operands_of(part, x)?)
     }
 
     fn reads(&self, i: usize) -> bool {
-        match self.part_of(i) {
-            Some((op, operands)) => op.reads(i - operands.start),
-            None => true,
-        }
+        self.place_of(i).is_none_or(|((op, _), own)| op.reads(own))
     }
 
     fn limit(&self, i: usize, args: &[&Type]) -> Option<usize> {
-        let (op, operands) = self.part_of(i)?;
-        op.limit(i - operands.start, args.get(operands.clone())?)
+        let (part, own) = self.place_of(i)?;
+        part.0.limit(own, &self.operands_of(part, args)?)
     }
 
     fn scatter(&self) -> Option<&dyn Scatter> {
@@ -187,20 +217,15 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     reference: None,
     internal: Some("the gradient of what is looked up several times"),
     cases: || {
-        let rows = || (OpRef::Static(&ScatterRows), 3);
-        let slice = |items: Vec<SliceItem>| (OpRef::new(SliceAdjoint { items }), 2);
+        let rows = |count| (OpRef::Static(&ScatterRows), count);
+        let slice = |items: Vec<SliceItem>, count| (OpRef::new(SliceAdjoint { items }), count);
         let table = || Argument::shape_only(&[5, 3]);
-        let looked_up = || {
-            [
-                Argument::real(&[4, 3], ANY),
-                Argument::index(&[4], 5),
-                table(),
-            ]
-        };
-        let row = || [Argument::real(&[3], ANY), table()];
-        let one = || [Argument::real(&[], ANY), table()];
+        let added = || vec![Argument::real(&[4, 3], ANY), Argument::index(&[4], 5)];
+        let looked_up = || [added(), vec![table()]].concat();
+        let row = || Argument::real(&[3], ANY);
+        let one = || Argument::real(&[], ANY);
         let at = |i| vec![SliceItem::At(i)];
-        let element = || slice(vec![SliceItem::At(2), SliceItem::At(-1)]);
+        let element = || vec![SliceItem::At(2), SliceItem::At(-1)];
         let case = |base: bool, parts: Vec<(OpRef, usize)>, args: Vec<Argument>| {
             let first = base.then(|| Argument::real(&[5, 3], ANY));
             let args = first.into_iter().chain(args).collect();
@@ -209,19 +234,19 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
         vec![
             case(
                 false,
-                vec![rows(), rows()],
+                vec![rows(3), rows(3)],
                 [looked_up(), looked_up()].concat(),
             ),
-            case(true, vec![rows()], looked_up().into()),
+            case(true, vec![rows(2)], added()),
             case(
                 false,
-                vec![slice(at(1)), slice(at(-4)), element()],
-                [row(), row(), one()].concat(),
+                vec![slice(at(1), 2), slice(at(-4), 2), slice(element(), 2)],
+                vec![row(), table(), row(), table(), one(), table()],
             ),
             case(
                 true,
-                vec![slice(at(0)), rows()],
-                row().into_iter().chain(looked_up()).collect(),
+                vec![slice(at(0), 1), rows(2), slice(element(), 1)],
+                [vec![row()], added(), vec![one()]].concat(),
             ),
         ]
     },

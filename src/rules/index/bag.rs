@@ -253,6 +253,10 @@ impl Scatter for BagRows {
         })
     }
 
+    fn like(&self) -> Option<usize> {
+        Some(1)
+    }
+
     fn rows(&self) -> Option<ScatteredRows<'_>> {
         self.chosen.then(|| ScatteredRows::Bags {
             values: 0,

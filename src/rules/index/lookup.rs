@@ -160,6 +160,10 @@ impl Scatter for ScatterRows {
         Ok(())
     }
 
+    fn like(&self) -> Option<usize> {
+        Some(2)
+    }
+
     fn rows(&self) -> Option<ScatteredRows<'_>> {
         Some(ScatteredRows::Index { rows: 0, index: 1 })
     }
@@ -250,6 +254,10 @@ impl Scatter for ScatterPick {
             }
         });
         Ok(())
+    }
+
+    fn like(&self) -> Option<usize> {
+        Some(2)
     }
 }
 

@@ -330,6 +330,10 @@ impl Scatter for SliceAdjoint {
         Ok(())
     }
 
+    fn like(&self) -> Option<usize> {
+        Some(1)
+    }
+
     fn rows(&self) -> Option<ScatteredRows<'_>> {
         let items = &self.items;
         Some(ScatteredRows::Slice { values: 0, items })

@@ -101,10 +101,10 @@ impl ArrayGenerator {
                 self.apply(OpRef::Static(&rules::Tanh), &args);
             }
             _ => {
-                let (base, x, at, like) = (self.array(), self.number(), self.index(), self.array());
-                let part = (OpRef::Static(&rules::ScatterRows as &dyn Operator), 3);
+                let (base, x, at) = (self.array(), self.number(), self.index());
+                let part = (OpRef::Static(&rules::ScatterRows as &dyn Operator), 2);
                 let sum = rules::Accumulate::new(true, [part]);
-                self.apply(OpRef::new(sum), &[base, x, at, like]);
+                self.apply(OpRef::new(sum), &[base, x, at]);
             }
         }
     }

@@ -169,3 +169,16 @@ def sums_of_lists(x):
     both = [x, 1.0] + out + more
     out.append(7.0)
     return sum(k * v for k, v in enumerate(both)) + len(out) * 10 + len(more)
+
+
+@at(2.0)
+@at(0.05)
+def a_queue(x):
+    waiting = powers(x)
+    total = 0.0
+    while len(waiting) > 0:
+        first = waiting.pop(0)
+        total += first * first * (1.0 + total)
+        if first > 1.5:
+            waiting.append(first * 0.5)
+    return total
