@@ -142,15 +142,16 @@ class Iteration(Walker):
         at = 0
 
         def condition() -> Any:
-            if len(self.contents(over, node).keys) != len(keys):
+            now = self.contents(over, node).keys
+            if len(now) != len(keys):
                 self.leave("a dict changes its size while it is gone through", node)
-            if self.contents(over, node).keys != keys:
+            if now is not keys and now != keys:
                 self.refuse(node, "a change of the keys that are gone through", "use a list")
             return Known(at < len(keys))
 
         def body() -> None:
             nonlocal at
-            item = self.view_items(kind, over, node)[at]
+            item = self.view_item(kind, over, at, node)
             at += 1
             action(item)
 
@@ -175,7 +176,8 @@ class Iteration(Walker):
 
         def condition() -> Any:
             # The items were looked up when the loop began.
-            if any(self.state.heap.get(at) != contents for at, contents in before.items()):
+            now = ((self.state.heap.get(at), contents) for at, contents in before.items())
+            if any(one is not contents and one != contents for one, contents in now):
                 self.refuse(node, "a change of what is gone through", "go through a copy")
             return Known(left > 0)
 

@@ -350,8 +350,8 @@ class Operations:
         """Gives a name a value (``environment.py``)."""
         raise NotImplementedError
 
-    def view_items(self, kind: str, owner: Any, node: ast.AST) -> list[Any]:
-        """What a view of a dict has now (``sequences.py``)."""
+    def view_item(self, kind: str, owner: Any, at: int, node: ast.AST) -> Any:
+        """An item of a view of a dict (``sequences.py``)."""
         raise NotImplementedError
 
     def load(self, name: str, node: ast.AST) -> Any:

@@ -168,13 +168,16 @@ class Sequences(Walker):
 
     def view_items(self, kind: str, owner: Any, node: ast.AST) -> list[Any]:
         """What a view of a dict has now."""
+        keys = self.contents(owner, node).keys
+        return [self.view_item(kind, owner, at, node) for at in range(len(keys))]
+
+    def view_item(self, kind: str, owner: Any, at: int, node: ast.AST) -> Any:
+        """The item of a view of a dict that is number ``at`` now."""
         contents = self.contents(owner, node)
-        keys = [Known(key) for key in contents.keys]
-        if kind == "dict_keys":
-            return keys
         if kind == "dict_values":
-            return list(contents.values)
-        return [Row(pair) for pair in zip(keys, contents.values, strict=True)]
+            return contents.values[at]
+        key = Known(contents.keys[at])
+        return key if kind == "dict_keys" else Row((key, contents.values[at]))
 
     def _lazy_items(self, over: Lazy, node: ast.AST) -> list[Any]:
         name, parts = over.name, over.over
