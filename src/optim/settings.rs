@@ -9,7 +9,9 @@ pub enum L2Per {
     #[default]
     Step,
     /// Each time that a row is looked up; once a sample for a parameter that is used whole. In a
-    /// step by hand or of a trainer, where samples are not known, this is once.
+    /// step by hand or of a trainer, where samples are not known, this is once. Several lookups in a
+    /// table by one index are one in a program, so that a trainer and `fit` count them once; a step by
+    /// hand counts each.
     Sample,
 }
 
