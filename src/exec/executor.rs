@@ -393,6 +393,9 @@ impl Executor {
     pub(crate) fn copy(&self, place: &Place) -> Result<Array> {
         let shape = &place.ty.shape;
         Ok(match self.read(place) {
+            // A single number is written where the result goes.
+            Slice::F32(&[x]) if shape.is_empty() => Array::from(x),
+            Slice::F64(&[x]) if shape.is_empty() => Array::from(x),
             Slice::F32(s) => Array::F32(Dense::copy_of(shape, s)?),
             Slice::F64(s) => Array::F64(Dense::copy_of(shape, s)?),
             Slice::U32(s) => Array::U32(Dense::copy_of(shape, s)?),

@@ -37,7 +37,8 @@ struct Ready {
     shapes: Vec<Shape>,
     wrt: Wrt,
     plan: Arc<Plan>,
-    idle: Vec<Executor>,
+    /// Boxed: to hand one out is to move an address.
+    idle: Vec<Box<Executor>>,
     /// How long the longest run took, of those that were timed.
     longest: Duration,
 }
@@ -53,7 +54,7 @@ impl Ready {
 
 /// What there is for a run.
 pub(super) enum Found {
-    Executor(Executor),
+    Executor(Box<Executor>),
     /// All executors are at work.
     Plan(Arc<Plan>),
     /// The run is none of the wanted length.
@@ -115,7 +116,7 @@ impl Plans {
     }
 
     /// Takes an executor back, after a run that took this long, if it was timed.
-    pub(super) fn give_back(&self, executor: Executor, took: Option<Duration>) {
+    pub(super) fn give_back(&self, executor: Box<Executor>, took: Option<Duration>) {
         let mut ready = self.0.lock();
         let plan = executor.plan();
         if let Some(entry) = ready.iter_mut().find(|r| Arc::ptr_eq(&r.plan, plan)) {

@@ -7,6 +7,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
+use smallvec::SmallVec;
+
 use super::analysis::Request;
 use super::executor::{Executor, LONG_RUN};
 use super::leaf::{Leaf, Length, check_input, check_lengths};
@@ -258,7 +260,7 @@ impl Program {
     }
 
     /// An idle executor, or a new one; `None` if the run is none of the wanted length.
-    fn take(&self, shapes: &[Shape], wrt: Wrt, length: RunLength) -> Result<Option<Executor>> {
+    fn take(&self, shapes: &[Shape], wrt: Wrt, length: RunLength) -> Result<Option<Box<Executor>>> {
         let plan = match self.plans.take(shapes, wrt, length) {
             Found::Executor(executor) => return Ok(Some(executor)),
             Found::Other => return Ok(None),
@@ -269,7 +271,8 @@ impl Program {
                 plan
             }
         };
-        Executor::new(plan, &self.tables).map(Some)
+        let executor = Executor::new(plan, &self.tables)?;
+        Ok(Some(Box::new(executor)))
     }
 
     /// Number of steps in which the value is computed for inputs of the given shapes.
@@ -345,7 +348,7 @@ impl Program {
                 check_input(name, ty, &value.ty())?;
             }
         }
-        let shapes: Vec<Shape> = inputs.iter().map(|a| a.shape().into()).collect();
+        let shapes: SmallVec<[Shape; 4]> = inputs.iter().map(|a| a.shape().into()).collect();
         let Some(mut executor) = self.take(&shapes, wrt, length)? else {
             return Ok(None);
         };
@@ -406,15 +409,16 @@ impl Program {
 
     /// What a run computed.
     fn both(&self, e: &Executor) -> Result<Both> {
-        let types = self.wrt.iter().map(|&k| &e.plan().leaves[k]);
-        let sinks = e.plan().sinks.iter().zip(types).enumerate();
-        let gradient = |(k, (sink, ty)): (usize, (&Option<Sink>, &Type))| match sink {
-            None => Ok(None),
-            Some(Sink::Dense(place)) => Ok(Some(Gradient::Dense(e.copy(place)?))),
-            Some(Sink::Rows(_)) => e.copy_rows(k, ty).map(|rows| Some(Gradient::Rows(rows))),
-        };
-        let gradients: Result<_> = sinks.map(gradient).collect();
-        Ok((value(e)?, gradients?))
+        let plan = e.plan();
+        let mut gradients = Vec::with_capacity(plan.sinks.len());
+        for (k, (sink, &leaf)) in plan.sinks.iter().zip(&self.wrt).enumerate() {
+            gradients.push(match sink {
+                None => None,
+                Some(Sink::Dense(place)) => Some(Gradient::Dense(e.copy(place)?)),
+                Some(Sink::Rows(_)) => Some(Gradient::Rows(e.copy_rows(k, &plan.leaves[leaf])?)),
+            });
+        }
+        Ok((value(e)?, gradients))
     }
 }
 
