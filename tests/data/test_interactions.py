@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -266,3 +267,25 @@ def test_how_many_are_held_out_is_an_integer(count: Any) -> None:
     data = Interactions.from_ids(["a", "a", "b"], ["x", "y", "x"])
     with pytest.raises(TypeError, match=r"^count is .*, expected an integer at least 1"):
         data.leave_last_out(count)
+
+
+def test_columns_do_not_change_with_what_they_were_made_of(tmp_path: Path) -> None:
+    numbers = np.arange(3, dtype=np.uint32)
+    values, times = np.ones(3, np.float32), np.arange(3)
+    by_number = Interactions(numbers, numbers, range(3), range(3), values, values, times)
+    by_id = Interactions.from_ids(numbers, numbers, values=values, weights=values, times=times)
+    for column in (numbers, values, times):
+        column[:] = 0
+    for data in (by_number, by_id):
+        assert data.users.tolist() == data.items.tolist() == [0, 1, 2]
+        assert data.values.tolist() == data.weights.tolist() == [1.0] * 3
+        assert data.times.tolist() == [0, 1, 2]
+        for column in (data.users, data.items, data.values, data.weights, data.times):
+            with pytest.raises(ValueError, match="read-only"):
+                column[0] = 1
+    # Those in a mapped file stay there.
+    mapped = np.memmap(tmp_path / "users", np.uint32, "w+", shape=(3,))
+    data = Interactions(mapped, mapped, range(3), range(3))
+    assert np.shares_memory(data.users, mapped)
+    assert not data.users.flags.writeable
+    assert mapped.flags.writeable

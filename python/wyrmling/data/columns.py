@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Column", "Id", "categorised", "id_column", "is_missing", "number_column"]
+__all__ = ["Column", "Id", "categorised", "id_column", "is_missing", "number_column", "unchanging"]
 
 Id: TypeAlias = int | str
 Column: TypeAlias = Iterable[Any] | npt.NDArray[Any]
@@ -135,6 +135,19 @@ def number_column(
             f"expected a finite number of {numbers.dtype}"
         )
     return numbers
+
+
+def unchanging(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A column that nobody writes to: a copy that is read-only, unless it is read-only or in a mapped
+    file, which may be larger than memory.
+    """
+    origin: Any = column
+    while isinstance(origin, np.ndarray) and not isinstance(origin, np.memmap):
+        origin = origin.base
+    if column.flags.writeable:
+        column = column.view() if isinstance(origin, np.memmap) else column.copy()
+        column.flags.writeable = False
+    return column
 
 
 def _seconds(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

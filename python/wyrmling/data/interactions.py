@@ -1,7 +1,8 @@
 """Interactions: who had what, how much they liked it, how much it counts, and when.
 
 Columns of equal length, users and items by number: what models learn from and are measured on.
-Nothing here changes: what selects or splits makes new interactions with the same ids.
+Nothing here changes: what selects or splits makes new interactions with the same ids. Columns are
+copies of what they were made of, and read-only, but for those in a mapped file, which stay there.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from .columns import Column, number_column
+from .columns import Column, number_column, unchanging
 from .ids import Ids
 from .pairs import Combine, combined, grouped
 from .splits import By, held_out, last_of_each
@@ -65,13 +66,13 @@ class Interactions:
                 ids = Ids(ids, of)
                 object.__setattr__(self, of, ids)
             column = _index_column(name, getattr(self, name), len(ids))
-            object.__setattr__(self, name, column)
+            object.__setattr__(self, name, unchanging(column))
         lengths = {"users": len(self.users), "items": len(self.items)}
         for name, dtype in (("values", np.float32), ("weights", np.float32), ("times", None)):
             numbers = getattr(self, name)
             if numbers is not None:
                 numbers = number_column(name, numbers, dtype)
-                object.__setattr__(self, name, numbers)
+                object.__setattr__(self, name, unchanging(numbers))
                 lengths[name] = len(numbers)
         if len(set(lengths.values())) > 1:
             raise ValueError(f"columns must have the same length, found {lengths}")
