@@ -138,8 +138,8 @@ def number_column(
 
 
 def unchanging(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A column that nobody writes to: a copy that is read-only, unless it is read-only or in a mapped
-    file, which may be larger than memory.
+    """A column that nobody writes to: a read-only copy, unless it is read-only as it is, or in a
+    mapped file, which may be larger than memory.
     """
     origin: Any = column
     while isinstance(origin, np.ndarray) and not isinstance(origin, np.memmap):
