@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::array::{Array, Type, show_shape};
+use crate::array::{Array, DType, Type, show_shape};
 use crate::error::{Error, Result};
 use crate::ir::ValueId;
 use crate::table::Table;
@@ -66,21 +66,22 @@ impl Leaf {
 ///
 /// # Errors
 /// [`Error::Type`] or [`Error::Shape`] naming the input.
-pub(crate) fn check_input(name: &str, ty: &Type, found: &Type) -> Result<()> {
-    if found.dtype != ty.dtype {
+pub(crate) fn check_input(name: &str, ty: &Type, found: (DType, &[usize])) -> Result<()> {
+    let (dtype, shape) = found;
+    if dtype != ty.dtype {
         return Err(Error::Type(format!(
             "input '{name}': expected {}, got {} of shape {}",
             ty.dtype,
-            found.dtype,
-            show_shape(&found.shape)
+            dtype,
+            show_shape(shape)
         )));
     }
-    if found.ndim() != ty.ndim() {
+    if shape.len() != ty.ndim() {
         return Err(Error::Shape(format!(
             "input '{name}': expected {} axes as in shape {}, got shape {}",
             ty.ndim(),
             show_shape(&ty.shape),
-            show_shape(&found.shape)
+            show_shape(shape)
         )));
     }
     Ok(())

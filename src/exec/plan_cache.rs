@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::executor::Executor;
 use super::plan::{Plan, Wrt};
-use crate::array::{Shape, equal_shapes};
+use crate::array::{Array, Shape, equal_shapes};
 use crate::process::QuickMutex;
 #[cfg(feature = "python")]
 use crate::rules::OpRef;
@@ -44,11 +44,11 @@ struct Ready {
 }
 
 impl Ready {
-    fn is_for(&self, shapes: &[Shape], wrt: Wrt) -> bool {
-        let alike = |(a, b): (&Shape, &Shape)| equal_shapes(a, b);
+    fn is_for(&self, inputs: &[Array], wrt: Wrt) -> bool {
+        let alike = |(a, b): (&Shape, &Array)| equal_shapes(a, b.shape());
         self.wrt == wrt
-            && self.shapes.len() == shapes.len()
-            && self.shapes.iter().zip(shapes).all(alike)
+            && self.shapes.len() == inputs.len()
+            && self.shapes.iter().zip(inputs).all(alike)
     }
 }
 
@@ -68,10 +68,10 @@ pub(super) enum Found {
 pub(super) struct Plans(QuickMutex<Vec<Ready>>);
 
 impl Plans {
-    /// An idle executor for inputs of these shapes, or what else there is.
-    pub(super) fn take(&self, shapes: &[Shape], wrt: Wrt, length: RunLength) -> Found {
+    /// An idle executor for inputs of the shapes of these, or what else there is.
+    pub(super) fn take(&self, inputs: &[Array], wrt: Wrt, length: RunLength) -> Found {
         let mut ready = self.0.lock();
-        let found = ready.iter().position(|ready| ready.is_for(shapes, wrt));
+        let found = ready.iter().position(|ready| ready.is_for(inputs, wrt));
         let Some(at) = found else {
             return match length {
                 RunLength::Any => Found::Nothing,
@@ -101,13 +101,13 @@ impl Plans {
     }
 
     /// Keeps a plan.
-    pub(super) fn keep(&self, shapes: &[Shape], wrt: Wrt, plan: &Arc<Plan>) {
+    pub(super) fn keep(&self, shapes: Vec<Shape>, wrt: Wrt, plan: &Arc<Plan>) {
         let mut ready = self.0.lock();
         if ready.len() >= KEPT {
             ready.remove(0);
         }
         ready.push(Ready {
-            shapes: shapes.to_vec(),
+            shapes,
             wrt,
             plan: Arc::clone(plan),
             idle: Vec::new(),

@@ -7,8 +7,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use smallvec::SmallVec;
-
 use super::analysis::Request;
 use super::executor::{Executor, LONG_RUN};
 use super::leaf::{Leaf, Length, check_input, check_lengths};
@@ -141,7 +139,7 @@ impl Program {
             if let Leaf::Input { id, ty, name } = leaf
                 && let Some((_, value)) = held.iter().find(|(other, _)| other == id)
             {
-                check_input(name, ty, &value.ty())?;
+                check_input(name, ty, (value.dtype(), value.shape()))?;
                 *leaf = Leaf::Independent(*id, value.clone());
             }
         }
@@ -260,13 +258,14 @@ impl Program {
     }
 
     /// An idle executor, or a new one; `None` if the run is none of the wanted length.
-    fn take(&self, shapes: &[Shape], wrt: Wrt, length: RunLength) -> Result<Option<Box<Executor>>> {
-        let plan = match self.plans.take(shapes, wrt, length) {
+    fn take(&self, inputs: &[Array], wrt: Wrt, length: RunLength) -> Result<Option<Box<Executor>>> {
+        let plan = match self.plans.take(inputs, wrt, length) {
             Found::Executor(executor) => return Ok(Some(executor)),
             Found::Other => return Ok(None),
             Found::Plan(plan) => plan,
             Found::Nothing => {
-                let plan = self.plan(shapes, wrt)?;
+                let shapes: Vec<Shape> = inputs.iter().map(|a| a.shape().into()).collect();
+                let plan = self.plan(&shapes, wrt)?;
                 self.plans.keep(shapes, wrt, &plan);
                 plan
             }
@@ -345,11 +344,10 @@ impl Program {
         }
         for (leaf, value) in self.inputs().zip(inputs) {
             if let Leaf::Input { ty, name, .. } = leaf {
-                check_input(name, ty, &value.ty())?;
+                check_input(name, ty, (value.dtype(), value.shape()))?;
             }
         }
-        let shapes: SmallVec<[Shape; 4]> = inputs.iter().map(|a| a.shape().into()).collect();
-        let Some(mut executor) = self.take(&shapes, wrt, length)? else {
+        let Some(mut executor) = self.take(inputs, wrt, length)? else {
             return Ok(None);
         };
         let plan = Arc::clone(executor.plan());

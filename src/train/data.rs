@@ -240,7 +240,7 @@ impl<'a, I: Iterator<Item = &'a Leaf> + Clone> Binding<'_, I> {
         let Binding { name, ty, .. } = *self;
         if let Some(data) = source.column() {
             let found = data.ty();
-            check_input(name, ty, &found)?;
+            check_input(name, ty, (found.dtype, &found.shape))?;
             let row = size(&found.shape[1..]);
             return Ok((Feed::Column { data, row }, found));
         }
