@@ -40,7 +40,8 @@ class SequenceModel(FactorModel):
     """A model of the next item: a state, computed of the items before, times an item's vector.
 
     Interactions are taken in the order of their times, or of their rows where there are no times.
-    Values and weights count for nothing.
+    Values and weights count for nothing. A fitted model keeps the order and not the times, so
+    `partial_fit` puts what it is given after what was there, whatever its times.
 
     Args:
         loss: how the item that came is compared with ``n_negatives`` that the user never had:
