@@ -13,7 +13,7 @@
 //! The points are chosen so that little is kept. A value that does not change in a loop is kept where
 //! the loop is left, once for all its turns. What several blocks need is kept at one point, if the
 //! reverse pass comes through one before it comes to all of them, and the value is still the same
-//! there. All that is kept at a point is one record.
+//! there; an array only where one of the blocks is. All that is kept at a point is one record.
 //!
 //! Between the point and the blocks, what was taken is handed on as variables are, by parameters of
 //! blocks where ways meet (Braun et al., "Simple and efficient construction of static single
@@ -169,7 +169,10 @@ impl Restoration<'_> {
                     }
                 }
             }
-            if let Some(point) = self.common(id, home, &kept) {
+            // An array that is kept is copied where it is changed: not on ways that do not need it.
+            let is_number = self.function.kind(id).array().is_none_or(|ty| ty.ndim() == 0);
+            let common = self.common(id, home, &kept);
+            if let Some(point) = common.filter(|point| is_number || kept.contains(point)) {
                 kept = BTreeSet::from([point]);
             }
             for point in kept {

@@ -58,6 +58,17 @@ def looked_back(x: np.ndarray) -> float:
     return total
 
 
+def grown_on_either_way(x: np.ndarray) -> float:
+    out = []
+    for v in x:
+        if v > 0.5:
+            out.append(v * v)
+        else:
+            out.append(v * 3.0)
+        out[0] = out[0] * 0.9
+    return sum(out) + 0.5
+
+
 def recurrence(x: np.ndarray) -> float:
     out = [np.float64(1.0)]
     for v in x:
@@ -77,10 +88,15 @@ def test_a_list_that_grows_is_kept_only_where_it_gets_room() -> None:
 
 def test_a_list_that_is_read_and_changed_is_kept_only_where_it_gets_room() -> None:
     x = np.linspace(0.1, 0.9, 20)
-    # The one that is returned with is kept once, after the loop.
-    for f, after in ((changed_when_grown, 0), (looked_back, 1), (recurrence, 1)):
+    # At each place where it gets room, and once after the loop.
+    for f, places in (
+        (changed_when_grown, 1),
+        (looked_back, 2),
+        (recurrence, 1),
+        (grown_on_either_way, 2),
+    ):
         reverse = wy.code_adjoint(f, x)
-        assert arrays_kept(reverse) <= 1 + after, reverse
+        assert arrays_kept(reverse) == places, reverse
 
 
 def arrays_kept(reverse: str) -> int:
@@ -91,7 +107,7 @@ def arrays_kept(reverse: str) -> int:
 
 
 def test_derivatives_of_what_is_read_and_changed_are_those_of_differences() -> None:
-    for f in (changed_when_grown, looked_back, recurrence):
+    for f in (changed_when_grown, looked_back, recurrence, grown_on_either_way):
         slope = wy.grad(f, mode="source")
         for n in (0, 1, 2, 9, 33):
             x = np.linspace(0.2, 0.7, n)
