@@ -37,7 +37,7 @@ struct Ready {
     shapes: Vec<Shape>,
     wrt: Wrt,
     plan: Arc<Plan>,
-    /// Boxed: to hand one out is to move an address.
+    #[expect(clippy::vec_box, reason = "to hand one out is to move an address")]
     idle: Vec<Box<Executor>>,
     /// How long the longest run took, of those that were timed.
     longest: Duration,

@@ -68,10 +68,17 @@ impl Operator for ReplaceRow {
         Some(write(others[0], others[1], out))
     }
 
-    // The gradient is replaced by zeros, not multiplied with them: what was overwritten may be NaN.
+    // The gradient is replaced by zeros, not multiplied with them: what was overwritten may be NaN. They
+    // have the lengths of the gradient's own row, so that nobody keeps the new one for them.
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
         match i {
-            0 => Some(g.with(&ReplaceRow, &[x[1].zeros_like(), x[2]])),
+            0 => {
+                let like = match x[1].ndim() {
+                    0 => x[1],
+                    _ => g.gather(x[2]),
+                };
+                Some(g.with(&ReplaceRow, &[like.zeros_like(), x[2]]))
+            }
             1 => Some(g.gather(x[2])),
             _ => None,
         }
