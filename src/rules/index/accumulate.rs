@@ -60,7 +60,11 @@ impl Accumulate {
     }
 
     /// Of all operands those of a part, with the base as what the part is given for its type.
-    pub(crate) fn operands_of<T: Clone>(&self, part: &Summand, args: &[T]) -> Option<SmallVec<[T; 5]>> {
+    pub(crate) fn operands_of<T: Clone>(
+        &self,
+        part: &Summand,
+        args: &[T],
+    ) -> Option<SmallVec<[T; 5]>> {
         let (op, operands) = part;
         let mut own = SmallVec::from(args.get(operands.clone())?);
         if let Some(like) = self.omitted(op) {
