@@ -170,7 +170,11 @@ impl Restoration<'_> {
                 }
             }
             // An array that is kept is copied where it is changed: not on ways that do not need it.
-            let is_number = self.function.kind(id).array().is_none_or(|ty| ty.ndim() == 0);
+            let is_number = self
+                .function
+                .kind(id)
+                .array()
+                .is_none_or(|ty| ty.ndim() == 0);
             let common = self.common(id, home, &kept);
             if let Some(point) = common.filter(|point| is_number || kept.contains(point)) {
                 kept = BTreeSet::from([point]);
