@@ -326,15 +326,15 @@ impl Program {
         self.plans.operators(f);
     }
 
-    /// Runs with one array for each input and hands the executor to `then`; `None` if the run is
-    /// none of the wanted length.
-    fn with<R>(
+    /// Runs with one array for each input and hands the executor to `then`, unless the run is none of
+    /// the wanted length.
+    fn with(
         &self,
         inputs: &[Array],
         wrt: Wrt,
         length: RunLength,
-        then: impl FnOnce(&Executor) -> Result<R>,
-    ) -> Result<Option<R>> {
+        then: &mut dyn FnMut(&Executor) -> Result<()>,
+    ) -> Result<()> {
         let count = self.inputs().count();
         if inputs.len() != count {
             return Err(Error::Value(format!(
@@ -348,7 +348,7 @@ impl Program {
             }
         }
         let Some(mut executor) = self.take(inputs, wrt, length)? else {
-            return Ok(None);
+            return Ok(());
         };
         let plan = Arc::clone(executor.plan());
         self.bind_variables(&mut executor)?;
@@ -371,7 +371,27 @@ impl Program {
         let out = then(&executor);
         let took = started.map(|started| started.elapsed());
         self.plans.give_back(executor, took);
-        out.map(Some)
+        out
+    }
+
+    /// The value of a run of the wanted length.
+    fn value(&self, inputs: &[Array], length: RunLength) -> Result<Option<Array>> {
+        let mut found = None;
+        self.with(inputs, Wrt::Nothing, length, &mut |executor| {
+            found = Some(value(executor)?);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// The value and the gradients of a run of the wanted length.
+    fn both(&self, inputs: &[Array], length: RunLength) -> Result<Option<Both>> {
+        let mut found = None;
+        self.with(inputs, Wrt::All, length, &mut |executor| {
+            found = Some(self.results(executor)?);
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     /// The value, for one array an input.
@@ -379,14 +399,13 @@ impl Program {
     /// # Errors
     /// [`Error::Type`], [`Error::Shape`] or [`Error::Index`] naming the input that does not fit.
     pub fn run(&self, inputs: &[Array]) -> Result<Array> {
-        let value = self.with(inputs, Wrt::Nothing, RunLength::Any, value);
-        value.map(must)
+        self.value(inputs, RunLength::Any).map(must)
     }
 
     /// As [`run`](Self::run); `None` if the run may be long.
     #[cfg(feature = "python")]
     pub(crate) fn run_if_short(&self, inputs: &[Array]) -> Result<Option<Array>> {
-        self.with(inputs, Wrt::Nothing, RunLength::Short, value)
+        self.value(inputs, RunLength::Short)
     }
 
     /// The value, and the gradient of the sum of its elements for every leaf of
@@ -395,18 +414,17 @@ impl Program {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn value_and_grad(&self, inputs: &[Array]) -> Result<Both> {
-        let both = self.with(inputs, Wrt::All, RunLength::Any, |e| self.both(e));
-        both.map(must)
+        self.both(inputs, RunLength::Any).map(must)
     }
 
     /// As [`value_and_grad`](Self::value_and_grad); `None` if the run may be long.
     #[cfg(feature = "python")]
     pub(crate) fn value_and_grad_if_short(&self, inputs: &[Array]) -> Result<Option<Both>> {
-        self.with(inputs, Wrt::All, RunLength::Short, |e| self.both(e))
+        self.both(inputs, RunLength::Short)
     }
 
     /// What a run computed.
-    fn both(&self, e: &Executor) -> Result<Both> {
+    fn results(&self, e: &Executor) -> Result<Both> {
         let plan = e.plan();
         let mut gradients = Vec::with_capacity(plan.sinks.len());
         for (k, (sink, &leaf)) in plan.sinks.iter().zip(&self.wrt).enumerate() {
