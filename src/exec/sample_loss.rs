@@ -7,20 +7,22 @@
 //!
 //! Limits: a slice of a parameter is no lookup; it takes the array.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::loss_argument::LossArgument;
 use super::sample_program::SampleProgram;
 use super::table_rows::{RowRecords, TableRows, collecting};
 use super::{Compiled, Outcome};
+use smallvec::SmallVec;
+
 use crate::array::{Array, DType};
 use crate::error::{Error, Result};
 use crate::ir::{
-    Datum, Exit, Expression, Function, Lengths, ScalarOperator, Terminator, ValueId, ValueKind,
-    simplify, vjp,
+    Datum, Exit, Expression, Function, Instruction, Lengths, ScalarOperator, Terminator, ValueId,
+    ValueKind, simplify, vjp,
 };
-use crate::rules::{Gather, OpRef};
+use crate::rules::{Element, Gather, OpRef};
 use crate::table::Table;
 
 /// Which form the gradient of a parameter has.
@@ -80,6 +82,7 @@ impl SampleLoss {
         }
         let mut function = function.clone();
         know_lengths(&mut function, &arguments, &tables);
+        rows_first(&mut function);
         let mut function = simplify(&function, Lengths::Seen)?;
         let stays = |op: OpRef| op.stays_in_thread().then(|| op.name().to_owned());
         if let Some(name) = function.operators().cloned().find_map(stays) {
@@ -264,6 +267,45 @@ fn know_lengths(function: &mut Function, arguments: &[LossArgument], tables: &[A
         let length = table.and_then(|table| table.ty().shape.get(usize::from(*axis)));
         if let Some(&length) = length {
             i.expression = Expression::Constant(Datum::Int(length as i64));
+        }
+    }
+}
+
+/// Puts lookups of rows, and of elements of these, in the place of lookups of elements of parameters and
+/// constants, which may be tables: rows are what is looked up in those.
+fn rows_first(function: &mut Function) {
+    let mut tables: HashSet<ValueId> = function.parameters().iter().copied().collect();
+    for i in function.blocks.iter().flat_map(|b| &b.instructions) {
+        if let Expression::Constant(_) = i.expression {
+            tables.insert(i.result());
+        }
+    }
+    for block in &mut function.blocks {
+        for mut i in std::mem::take(&mut block.instructions) {
+            if let Expression::Apply(op, args) = &mut i.expression
+                && op.downcast::<Element>().is_some()
+                && tables.contains(&args[0])
+                && let ValueKind::Array(ty) = &function.kinds[args[0] as usize]
+            {
+                *op = OpRef::Static(&Gather);
+                let mut ty = ty.clone();
+                while args.len() > 2 {
+                    ty.shape.remove(0);
+                    let row = function.kinds.len() as ValueId;
+                    function.kinds.push(ValueKind::Array(ty.clone()));
+                    let lookup = Expression::Apply(op.clone(), args[..2].into());
+                    args.remove(0);
+                    args[0] = row;
+                    let line = i.line;
+                    let results = SmallVec::from_buf([row]);
+                    block.instructions.push(Instruction {
+                        results,
+                        expression: lookup,
+                        line,
+                    });
+                }
+            }
+            block.instructions.push(i);
         }
     }
 }

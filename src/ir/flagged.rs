@@ -7,7 +7,7 @@ use super::function::{Expression, Instruction, ValueId};
 use super::scalar::ScalarOperator;
 use crate::error::Result;
 use crate::rules::differentiate::{Applied, Cotangents};
-use crate::rules::{Ex, Form, Id, OpRef, ReplaceRow, is_one_of};
+use crate::rules::{Ex, Form, Id, OpRef, is_one_of};
 
 /// When a cotangent is not absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,7 +155,7 @@ impl Flagged {
 /// Whether the result of an operator is its first operand with elements changed, and so is the cotangent of
 /// that operand the result's: in a loop both are changed in place.
 fn changes_first(op: &OpRef) -> bool {
-    op.downcast::<ReplaceRow>().is_some()
+    is_one_of!(op: ReplaceRow, ReplaceElement)
 }
 
 /// What some instructions of a block, from the last to the first, make of a value by changing its elements.

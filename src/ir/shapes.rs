@@ -130,10 +130,13 @@ fn like_operand(
     {
         return args.first().copied();
     }
-    if is_one_of!(op: ReplaceRow) {
+    if is_one_of!(op: ReplaceRow, ReplaceElement) {
         return args.first().copied();
     }
-    if is_one_of!(op: ScatterRows, ScatterPick, SliceAdjoint, SumTo, ReshapeLike) {
+    if let Some(like) = op.scatter().and_then(|scatter| scatter.like()) {
+        return args.get(like).copied();
+    }
+    if is_one_of!(op: SumTo, ReshapeLike) {
         return args.last().copied();
     }
     if let Some(BroadcastLike { core: 0 }) = op.downcast::<BroadcastLike>() {

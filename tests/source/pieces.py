@@ -82,6 +82,8 @@ class Pieces:
         if self.chance(0.12):
             # Derivatives are differences then, which rounding to a large number spoils.
             self.sorts = (self.sorts - {"extremes"}) | {"arrays"}
+            if self.chance(0.5):
+                self.sorts.add("tables")
         if "arrays" in self.sorts:
             self.lines.append("import numpy as np")
         if "objects" in self.sorts:
@@ -99,6 +101,7 @@ class Pieces:
             "nones": [self.none],
             "sequences": [self.change_sequence, self.change_sequence],
             "arrays": [self.make_array, self.change_array, self.change_array, self.read_array],
+            "tables": [self.make_table, self.change_table, self.change_table, self.fill_table],
             "ends": [self.asserted, self.deleted, self.finished],
         }
         return [maker for sort in sorted(self.sorts) for maker in makers.get(sort, ())]
@@ -111,6 +114,7 @@ class Pieces:
             "extremes": [self.outermost],
             "sequences": [self.of_sequence],
             "arrays": [self.element],
+            "tables": [self.table_element, self.table_element],
             "calls": [self.called, self.called],
         }
         return [maker for sort in sorted(self.sorts) for maker in makers.get(sort, ())]
@@ -364,6 +368,61 @@ class Pieces:
             "np.exp(-abs({}[2]))",
         ]
         return self.pick(forms).format(name), "number"
+
+    # Tables, arrays of three rows of two numbers.
+
+    def make_table(self, scope, indent):
+        name, other = f"m{self.random.randrange(1, 4)}", self.thing(scope, "table")
+        if other and self.chance(0.5):
+            forms = ["{}", "{}.copy()", "{0} * {0}", "{}[::-1]", "np.tanh({})"]
+            self.write(indent, f"{name} = {self.pick(forms).format(other)}")
+        elif self.chance(0.4):
+            self.write(indent, f"{name} = np.{self.pick(['zeros', 'ones'])}((3, 2))")
+        else:
+            a, b, c = self.some(scope, 3)
+            rows = f"[[{a}, {b}], [1.5, {c}], [{b}, -0.5]]"
+            self.write(indent, f"{name} = np.array({rows}, dtype=float)")
+        scope.things[name] = "table"
+
+    def place(self, rows=("0", "2", "-1"), columns=("0", "1", "-2")):
+        """An element of a table, as a subscript."""
+        row, column = self.pick(rows), self.pick(columns)
+        return self.pick([f"[{row}, {column}]", f"[{row}][{column}]"])
+
+    def change_table(self, scope, indent):
+        name = self.thing(scope, "table")
+        if not name:
+            return self.make_table(scope, indent)
+        operator = self.pick(["=", "+=", "-=", "*="])
+        if self.chance(0.2):
+            other = self.thing(scope, "table")
+            where = self.pick(["[1]", "[0][:]", "[-1]"])
+            self.write(indent, f"{name}{where} {operator} {other}{self.pick(['[0]', '[2] * 2.0'])}")
+            return None
+        (text,) = self.some(scope, 1)
+        self.write(indent, f"{name}{self.place()} {operator} {text}")
+        return None
+
+    def fill_table(self, scope, indent):
+        name, other = self.thing(scope, "table"), self.thing(scope, "table")
+        if not name:
+            return self.make_table(scope, indent)
+        rows = ("i", "i - 1", "-i", "2 - i")
+        self.write(indent, "for i in range(3):")
+        self.write(indent + 1, f"for j in range({self.pick(['2', 'i', 'min(i, 2)'])}):")
+        columns = ("j", "j - 1", "1 - j") if self.lines[-1].endswith("range(2):") else ("0", "-1")
+        one, two = self.place(rows, columns), self.place(rows, columns)
+        operator, factor = self.pick(["=", "+=", "*="]), self.pick(["0.5", "-1.0", "i"])
+        self.write(indent + 2, f"{name}{one} {operator} {other}{two} * {factor}")
+        return None
+
+    def table_element(self, scope, depth):
+        name = self.thing(scope, "table")
+        if not name:
+            return self.binary(scope, depth)
+        forms = [f"{{}}{self.place()}", f"{{}}{self.place()}", "{}.sum()", "{}[1] @ {}[-1]"]
+        forms += ["np.sum({}[:, 1])", "len({})", "{}.shape[1]", "np.max({}[2])"]
+        return self.pick(forms).replace("{}", name), "number"
 
     # Functions, and how they end.
 

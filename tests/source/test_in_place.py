@@ -127,3 +127,23 @@ def test_derivatives_are_those_of_differences() -> None:
             assert np.isclose(slope(0.3, n), by_values, rtol=1e-5), (f, n)
             by_slopes = (slope(0.3 + h, n) - slope(0.3 - h, n)) / (2 * h)
             assert np.isclose(bend(0.3, n), by_slopes, rtol=1e-4), (f, n)
+
+
+def filled_table(x: np.ndarray, n: int) -> float:
+    table = np.zeros((n + 1, len(x) + 1))
+    for i in range(1, n + 1):
+        for j in range(1, len(x) + 1):
+            table[i, j] = table[i - 1, j] * x[j - 1] + np.sin(table[i][j - 1]) + x[0]
+    return table[n][len(x)]
+
+
+def test_elements_of_a_table_are_read_and_changed_alone() -> None:
+    x = np.linspace(0.2, 0.7, 5)
+    reverse = wy.code_adjoint(filled_table, x, 4)
+    # No row is looked up or replaced, and no array is kept of any turn.
+    rows = re.findall(r"= (?:gather|replace_row|scatter_rows)\((%\d+), ", reverse)
+    assert {re.search(rf"{name}: f64\[(.*?)\]", reverse)[1] for name in rows} <= {"5"}, reverse
+    assert "f64[5, 6] = " in reverse
+    tables = set(re.findall(r"(%\d+): f64\[5, 6\]", reverse))
+    pushed = [set(names.split(", ")) for names in re.findall(r"push \d+ \(([^)]*)\)", reverse)]
+    assert not any(names & tables for names in pushed), reverse

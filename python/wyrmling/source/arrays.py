@@ -29,6 +29,7 @@ from .values import (
     Reference,
     Row,
     Traced,
+    is_index,
     is_integers,
     kind_of,
 )
@@ -94,6 +95,8 @@ class Arrays(Walker):
                 return self._row(value, array, index, node)
             parts = index.items if isinstance(index, Row) else ()
             if parts and len(parts) <= len(array.shape) and all(map(is_index, parts)):
+                if len(parts) == len(array.shape):
+                    return self._element_at(array, parts, node)
                 found: Any = value
                 for part in parts:
                     found = self.array_item(found, part, node)
@@ -162,15 +165,27 @@ class Arrays(Walker):
         """An index along the first axis, within bounds."""
         return self.place_within(index, self.length(array, node), node)
 
-    def _row(self, value: Any, array: Array, index: Any, node: ast.AST) -> Any:
-        if not array.shape:
-            self.leave("an array without axes has no items", node)
-        at = self._position(array, index, node)
-        made = self.apply("gather", array.id, at)
-        if len(array.shape) == 1 and is_integers(array):
+    def _places(self, array: Array, index: Sequence[Any], node: ast.AST) -> list[int]:
+        """An index along each axis, within bounds."""
+        return [
+            self.place_within(one, self.axis_length(array, axis, node), node)
+            for axis, one in enumerate(index)
+        ]
+
+    def _element_at(self, array: Array, index: Sequence[Any], node: ast.AST) -> Number:
+        """The element at an index along each axis."""
+        places = self._places(array, index, node)
+        made = self.apply("gather" if len(places) == 1 else "element", array.id, *places)
+        if is_integers(array):
             return Number("int64", self.compute("index_to_signed", made))
-        if len(array.shape) == 1:
-            return Number("float32" if array.dtype == np.float32 else "float64", made)
+        return Number("float32" if array.dtype == np.float32 else "float64", made)
+
+    def _row(self, value: Any, array: Array, index: Any, node: ast.AST) -> Any:
+        if len(array.shape) < 2:
+            if not array.shape:
+                self.leave("an array without axes has no items", node)
+            return self._element_at(array, [index], node)
+        made = self.apply("gather", array.id, self._position(array, index, node))
         bases = frozenset({value.address}) if isinstance(value, Reference) else array.bases
         return Array(made, array.dtype, array.shape[1:], bases, array.outer, array.computed)
 
@@ -245,7 +260,9 @@ class Arrays(Walker):
         return self.as_real(value, kind, node)
 
     def _replaced(self, array: Array, index: list[Any], value: int, node: ast.AST) -> int:
-        """The array with one element replaced, row by row."""
+        """The array with one element or row replaced."""
+        if len(index) == len(array.shape) > 1:
+            return self.apply("replace_element", array.id, value, *self._places(array, index, node))
         at = self._position(array, index[0], node)
         if len(index) > 1:
             held = self.apply("gather", array.id, at)
@@ -264,11 +281,6 @@ class Arrays(Walker):
             self.refuse(
                 node, "a write to an array of which a slice is in use", "copy the slice first"
             )
-
-
-def is_index(value: Any) -> bool:
-    """Whether a value is one integer."""
-    return kind_of(value) in WHOLE
 
 
 def _is_view(value: Any, address: int) -> bool:

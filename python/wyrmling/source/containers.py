@@ -25,6 +25,7 @@ from .values import (
     Reference,
     Row,
     Traced,
+    is_index,
     kind_of,
 )
 from .walker import Walker
@@ -87,9 +88,27 @@ class Containers(Walker):
 
     def evaluate_Subscript(self, node: ast.Subscript) -> Any:
         """``value[index]``."""
-        value = self.evaluate(node.value)
+        return self.item(*self.subscript(node), node)
+
+    def subscript(self, node: ast.Subscript) -> tuple[Any, Any]:
+        """What ``value[index]`` is an item of, and the index. ``x[i][j]`` of an array is
+        ``x[i, j]``: nobody needs the row.
+        """
+        if not isinstance(node.value, ast.Subscript):
+            return self.evaluate(node.value), self.evaluate(node.slice)
+        owner, rows = self.subscript(node.value)
+        array = self.array_of(owner)
+        first = rows.items if isinstance(rows, Row) else (rows,)
+        axes = len(array.shape) if isinstance(array, Array) else 0
+        if len(first) >= axes or not all(map(is_index, first)):
+            value = self.item(owner, rows, node.value)
+            self.hold(value)
+            return value, self.evaluate(node.slice)
         index = self.evaluate(node.slice)
-        return self.item(value, index, node)
+        rest = index.items if isinstance(index, Row) else (index,)
+        if all(is_index(one) or is_slice(one) for one in rest):
+            return owner, Row((*first, *rest))
+        return self.item(owner, rows, node.value), index
 
     def evaluate_Slice(self, node: ast.Slice) -> Any:
         """``start:stop:step``, as a tuple that is marked."""

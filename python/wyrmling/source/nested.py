@@ -326,8 +326,7 @@ class Nested(Walker):
         """Zeros of the shape that was seen; the program leaves for others."""
         self.expect_shapes()
         for axis, seen in enumerate(array.shape):
-            exit = self.exit("an array has no such axis", node)
-            length = self.builder.compute("length", [array.id], exit, axis=axis)
+            length = self.axis_length(array, axis, node).id
             same = self.compute("equal_int", length, self.constant(seen))
             self.guard(same, OTHER_LENGTH, node)
         return self.constant(sample(array))

@@ -141,15 +141,7 @@ class Objects(Walker):
         if name == "ndim":
             return Known(len(array.shape))
         if name == "shape":
-            exit = self.exit("an array has no such axis", node)
-            lengths = [
-                Number(
-                    "int",
-                    self.builder.compute("length", [array.id], exit, axis=axis),
-                    seen=None if array.computed else seen,
-                )
-                for axis, seen in enumerate(array.shape)
-            ]
+            lengths = (self.axis_length(array, axis, node) for axis in range(len(array.shape)))
             return Row(tuple(lengths))
         if name == "size":
             total: Any = Known(1)

@@ -292,8 +292,16 @@ class Operations:
         """``len(value)`` (``sequences.py``)."""
         raise NotImplementedError
 
+    def axis_length(self, array: Any, axis: int, node: ast.AST) -> Any:
+        """The length of an axis of an array (``sequences.py``)."""
+        raise NotImplementedError
+
     def own_length(self, value: Any, node: ast.AST) -> Any:
         """What a class's own ``__len__`` gives (``sequences.py``)."""
+        raise NotImplementedError
+
+    def subscript(self, node: ast.Subscript) -> tuple[Any, Any]:
+        """What ``value[index]`` is an item of, and the index (``containers.py``)."""
         raise NotImplementedError
 
     def item(self, value: Any, index: Any, node: ast.AST) -> Any:

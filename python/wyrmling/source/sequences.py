@@ -54,14 +54,18 @@ class Sequences(Walker):
         if isinstance(value, Array):
             if not value.shape:
                 self.leave("an array without axes has no length", node)
-            exit = self.exit("an array has no such axis", node)
-            made = self.builder.compute("length", [value.id], exit, axis=0)
-            return Number("int", made, seen=None if value.computed else value.shape[0])
+            return self.axis_length(value, 0, node)
         if isinstance(value, Lazy):
             if value.name in ("dict_keys", "dict_values", "dict_items"):
                 return self.length(value.over[0], node)
             self.leave("this has no length", node)
         return self.refuse(node, "the length of this", "use a list, a tuple or an array")
+
+    def axis_length(self, array: Array, axis: int, node: ast.AST) -> Number:
+        """The length of an axis of an array."""
+        exit = self.exit("an array has no such axis", node)
+        made = self.builder.compute("length", [array.id], exit, axis=axis)
+        return Number("int", made, seen=None if array.computed else array.shape[axis])
 
     def _known_length(self, value: Known, node: ast.AST) -> Any:
         if value.place is not None and self.class_of(value) is not None:
@@ -136,8 +140,7 @@ class Sequences(Walker):
             if over.shape[0] > LONGEST_UNROLLED:
                 self.refuse(node, "going through an array here", "use a loop, or slices")
             self.expect_shapes()
-            exit = self.exit("an array has no such axis", node)
-            length = self.builder.compute("length", [over.id], exit, axis=0)
+            length = self.axis_length(over, 0, node).id
             same = self.compute("equal_int", length, self.constant(over.shape[0]))
             self.guard(same, OTHER_LENGTH, node)
             return [self.array_item(given, Known(at), node) for at in range(over.shape[0])]

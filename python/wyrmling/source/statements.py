@@ -88,8 +88,7 @@ class Statements(Walker):
         elif isinstance(target, ast.Attribute):
             self.store_attribute(self.evaluate(target.value), target.attr, value, target)
         elif isinstance(target, ast.Subscript):
-            owner = self.evaluate(target.value)
-            self.store_item(owner, self.evaluate(target.slice), value, target)
+            self.store_item(*self.subscript(target), value, target)
         else:
             self.refuse(target, "assignment to this", "assign to a name")
 
@@ -142,8 +141,7 @@ class Statements(Walker):
                 self.store_attribute(owner, target.attr, value, target)
         else:
             assert isinstance(target, ast.Subscript)
-            owner = self.evaluate(target.value)
-            index = self.evaluate(target.slice)
+            owner, index = self.subscript(target)
             before = self.item(owner, index, target)
             # It may be a copy, which nothing else holds.
             with self.holding(before):
@@ -198,7 +196,7 @@ class Statements(Walker):
             for one in target.elts:
                 self._delete(one)
         elif isinstance(target, ast.Subscript):
-            self.delete_item(self.evaluate(target.value), self.evaluate(target.slice), target)
+            self.delete_item(*self.subscript(target), target)
         else:
             self.refuse(target, "del of an attribute", "set it to None")
 

@@ -370,6 +370,11 @@ PLACEHOLDER: dict[str, Any] = {
 }
 
 
+def is_index(value: Any) -> bool:
+    """Whether a value is one integer."""
+    return kind_of(value) in WHOLE
+
+
 def is_integers(value: Any) -> bool:
     """Whether a value is an array of integers."""
     return isinstance(value, Array) and value.dtype == np.int64

@@ -115,9 +115,13 @@ class Walker(Operations):
         """The value of an expression."""
         self._spend(node)
         value = self._handler_of("evaluate", node)(node)
+        self.hold(value)
+        return value
+
+    def hold(self, value: Any) -> None:
+        """Keeps a value in use until the end of the statement."""
         if not isinstance(value, Number | Known):
             self.held.append(value)
-        return value
 
     def execute(self, body: Sequence[ast.stmt]) -> None:
         """Statements, one after the other."""

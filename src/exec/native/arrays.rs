@@ -1,5 +1,5 @@
 //! Instructions with arrays in machine code: calls that do a step of the [`frame`](super::frame), and
-//! elements of a vector put, or added to, by their index.
+//! elements of an array put, or added to, by their indices.
 
 use std::mem::offset_of;
 
@@ -7,13 +7,13 @@ use cranelift_codegen::cursor::Cursor;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I8, I64};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
+use smallvec::SmallVec;
 
-use super::element_change::ElementChange;
-use super::elements::{INDEX, MANY, ONE};
-use super::frame::{ArrayStep, Destination, StepOperand, VectorAddress};
+use super::element_change::{ElementChange, element_change, reads_element};
+use super::frame::{ArrayStep, Destination, ElementAddress, MOST_INDICES, StepOperand};
 use super::places::Use;
 use super::run::{self, status};
-use super::translate::{ArgumentVector, SLOT, Translator};
+use super::translate::{SLOT, Translator};
 use super::unsupported::{Translated, Unsupported};
 use super::word::Word;
 use crate::ir::{Instruction, ValueId};
@@ -143,22 +143,15 @@ impl Translator<'_> {
         result: ValueId,
         instruction: usize,
     ) -> Translated<Option<Value>> {
-        let found: Vec<_> = args.iter().map(|&id| self.axes(id)).collect();
-        let [one, index, many] = [ONE, INDEX, MANY].map(Some);
-        if self.reads_element(op, args, result) {
+        if reads_element(self.function, op, args) {
             self.write_pending();
             return self.element(op, args, result, instruction, None).map(Some);
         }
-        if let Some(change) = ElementChange::of(&**op)
-            && found.first() == Some(&many)
-            && change
-                .operands()
-                .all(|first| found.get(first..first + 2) == Some(&[one, index]))
-            && self.axes(result) == many
+        if let Some(change) = element_change(self.function, op, args)
             && self.last.operand(self.current, instruction, 0)
         {
             self.write_pending();
-            self.change_elements(op, change, args, result, instruction)?;
+            self.change_elements(op, &change, args, result, instruction)?;
             return Ok(None);
         }
         if let Some(value) = self.wait_fixed(op, args, result, instruction)? {
@@ -175,23 +168,31 @@ impl Translator<'_> {
         self.general(op, args, result, instruction, false)
     }
 
-    /// Whether changes of a vector, so many elements of which may be changed in place, are all within it:
-    /// of the elements at some indices.
-    fn is_within(&mut self, room: Value, indices: &[Value]) -> Translated<Value> {
-        let mut fits: Option<Value> = None;
-        for &at in indices {
-            let within = self.cursor.ins().icmp(IntCC::UnsignedLessThan, at, room);
+    /// Writes the positions of the elements of an array that are changed, and whether they all may be
+    /// changed in place.
+    fn changed_positions(
+        &mut self,
+        array: (ValueId, usize),
+        indices: &[SmallVec<[Value; 1]>],
+    ) -> Translated<(Vec<BlockArg>, Value)> {
+        let (id, place) = array;
+        let room = self.address(place, offset_of!(ElementAddress, changeable))?;
+        let (mut positions, mut fits) = (Vec::new(), None);
+        for indices in indices {
+            let position = self.position(id, place, indices)?;
+            let within = self.is_within(position, room);
+            positions.push(BlockArg::Value(position.0));
             fits = Some(fits.map_or(within, |fits| self.cursor.ins().band(fits, within)));
         }
-        fits.ok_or(Unsupported("a change of nothing"))
+        Ok((positions, fits.ok_or(Unsupported("a change of nothing"))?))
     }
 
-    /// Writes changes of elements of a vector, which nobody else needs: stores where it may be changed in
+    /// Writes changes of elements of an array, which nobody else needs: stores where it may be changed in
     /// place, else the operator.
     fn change_elements(
         &mut self,
         op: &OpRef,
-        change: ElementChange,
+        change: &ElementChange,
         args: &[ValueId],
         result: ValueId,
         instruction: usize,
@@ -203,37 +204,36 @@ impl Translator<'_> {
             return Ok(());
         }
         let (mut numbers, mut indices) = (Vec::new(), Vec::new());
-        for first in change.operands() {
-            numbers.push(self.read(args[first])?);
-            let index = self.read(args[first + 1])?;
-            indices.push(self.cursor.ins().uextend(I64, index));
+        for operands in &change.changes {
+            numbers.push(self.read(args[operands.start])?);
+            indices.push(self.indices(&args[operands.start + 1..operands.end])?);
         }
         let dfg = &mut self.cursor.func.dfg;
         let (inside, next) = (dfg.make_block(), dfg.make_block());
+        let given = indices.iter().map(|_| dfg.append_block_param(inside, I64));
+        let positions: Vec<Value> = given.collect();
         let (by_call, by_operator) = (self.cold(), self.cold());
         let none: &[BlockArg] = &[];
-        let room = self.vector(from, offset_of!(VectorAddress, changeable))?;
-        let fits = self.is_within(room, &indices)?;
-        self.cursor.ins().brif(fits, inside, none, by_call, none);
+        let array = (args[0], from);
+        let (found, fits) = self.changed_positions(array, &indices)?;
+        self.cursor.ins().brif(fits, inside, &found, by_call, none);
         self.cursor.goto_bottom(by_call);
         let number = self.integer(from as i64);
         self.call_rarely(self.rare.claim(), &[self.run, number]);
-        let room = self.vector(from, offset_of!(VectorAddress, changeable))?;
-        let fits = self.is_within(room, &indices)?;
+        let (found, fits) = self.changed_positions(array, &indices)?;
         self.cursor
             .ins()
-            .brif(fits, inside, none, by_operator, none);
+            .brif(fits, inside, &found, by_operator, none);
         self.open(inside);
-        let start = self.vector(from, offset_of!(VectorAddress, start))?;
-        for (&x, &at) in numbers.iter().zip(&indices) {
-            let bytes = self.cursor.ins().ishl_imm_u(at, 3);
-            let address = self.cursor.ins().iadd(start, bytes);
-            let value = match change {
-                ElementChange::Added(_) => {
+        let start = self.address(from, offset_of!(ElementAddress, start))?;
+        for (&x, &position) in numbers.iter().zip(&positions) {
+            let address = self.element_at(start, position);
+            let value = match change.adds {
+                true => {
                     let old = self.load(F64, address, 0);
                     self.cursor.ins().fadd(old, x)
                 }
-                ElementChange::Put => x,
+                false => x,
             };
             self.store(value, address, 0);
         }
@@ -251,15 +251,15 @@ impl Translator<'_> {
         if let Some(length) = self.known_length(of, axis) {
             return Ok(self.integer(length));
         }
-        let axes = self.function.kind(of).array().map(|ty| ty.ndim());
-        if let (Some(&ArgumentVector { length, .. }), 0) = (self.vectors.get(&of), axis) {
-            return Ok(length);
+        let (axes, axis) = (self.axes(of), usize::from(axis));
+        if let Some(known) = self.arguments.get(&of).filter(|_| (axes, axis) == (1, 0)) {
+            return Ok(known.count);
         }
-        if (axes, axis) == (Some(1), 0) {
-            return self.vector_length(place);
+        if axes <= MOST_INDICES && axis < axes {
+            return self.length_there(place, axis);
         }
         self.scratch(0);
-        self.step(ArrayStep::Length(place, usize::from(axis)), MOVES);
+        self.step(ArrayStep::Length(place, axis), MOVES);
         let length = self.result_of_step(Word::Int);
         let there = self
             .cursor
@@ -283,10 +283,10 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Writes the length of a vector: a load where there is one, else the step, which fails.
-    fn vector_length(&mut self, place: usize) -> Translated<Value> {
-        let start = self.vector(place, offset_of!(VectorAddress, start))?;
-        let length = self.vector(place, offset_of!(VectorAddress, length))?;
+    /// Writes the length of an axis: a load where the elements have an address, else the step.
+    fn length_there(&mut self, place: usize, axis: usize) -> Translated<Value> {
+        let start = self.address(place, offset_of!(ElementAddress, start))?;
+        let length = self.axis_length(place, axis)?;
         let next = self.cursor.func.dfg.make_block();
         let found = self.cursor.func.dfg.append_block_param(next, I64);
         let missing = self.cold();
@@ -294,7 +294,7 @@ impl Translator<'_> {
         self.cursor.ins().brif(start, next, &known, missing, none);
         self.cursor.goto_bottom(missing);
         self.scratch(0);
-        self.rare_step(ArrayStep::Length(place, 0));
+        self.rare_step(ArrayStep::Length(place, axis));
         let length = self.result_of_step(Word::Int);
         self.cursor.ins().jump(next, &[BlockArg::Value(length)]);
         self.open(next);

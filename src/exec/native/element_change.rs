@@ -1,59 +1,86 @@
-//! Operators that read or change single elements of a vector, which machine code does without a call.
+//! Operators that read or change single elements of an array, which machine code does without a call.
 
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::frame::MOST_INDICES;
 use crate::array::DType;
 use crate::ir::{Function, ValueId};
-use crate::rules::{Accumulate, Gather, OpRef, Operator, ReplaceRow, ScatterRows};
+use crate::rules::{Accumulate, OpRef, is_one_of};
 
-/// Changes of elements by one operator that are written as stores, at most.
+/// Most changes of elements by one operator that are written as stores.
 const MOST_CHANGES: usize = 16;
 
-/// How an operator changes elements of a vector, its operand 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ElementChange {
-    /// So often a number is added to an element: two operands each, which are the number and the index.
-    Added(usize),
-    /// Operand 1 is put at the index that is operand 2.
-    Put,
+/// How an operator changes elements of an array, its operand 0.
+#[derive(Debug, Clone)]
+pub(super) struct ElementChange {
+    /// Whether numbers are added to elements; else they are put in their place.
+    pub(super) adds: bool,
+    /// The operands of each change: the number, and an index for each axis.
+    pub(super) changes: SmallVec<[Range<usize>; 1]>,
 }
 
 impl ElementChange {
-    pub(super) fn of(op: &dyn Operator) -> Option<Self> {
-        if op.downcast::<ReplaceRow>().is_some() {
-            return Some(ElementChange::Put);
+    fn of(op: &OpRef, count: usize) -> Option<Self> {
+        if is_one_of!(op: ReplaceRow, ReplaceElement) {
+            // A row has its index after it, an element its indices.
+            let changes = SmallVec::from_elem(1..count, 1);
+            return Some(ElementChange {
+                adds: false,
+                changes,
+            });
         }
         let sum = op.downcast::<Accumulate>()?;
-        let parts = sum.parts();
-        let mut numbered = parts.iter().enumerate();
-        let adds = sum.has_base()
-            && numbered.all(|(k, (op, places))| {
-                op.downcast::<ScatterRows>().is_some() && *places == (1 + 2 * k..3 + 2 * k)
-            });
-        (adds && parts.len() <= MOST_CHANGES).then_some(ElementChange::Added(parts.len()))
-    }
-
-    /// For each change the operand that is the number; the next one is the index.
-    pub(super) fn operands(self) -> impl Iterator<Item = usize> {
-        let count = match self {
-            ElementChange::Added(count) => count,
-            ElementChange::Put => 1,
-        };
-        (0..count).map(|k| 1 + 2 * k)
+        let adds = |(op, _): &(OpRef, Range<usize>)| is_one_of!(op: ScatterRows, AddElement);
+        let fits = sum.has_base() && sum.parts().len() <= MOST_CHANGES;
+        let parts = sum.parts().iter();
+        (fits && parts.clone().all(adds)).then(|| ElementChange {
+            adds: true,
+            changes: parts.map(|(_, operands)| operands.clone()).collect(),
+        })
     }
 }
 
-/// Whether machine code reads or changes single elements of operands of an operator.
-pub(super) fn changes_elements(
+/// The number of axes of an array of float64 elements, if machine code reaches those.
+fn axes(function: &Function, id: ValueId) -> Option<usize> {
+    let ty = function.kind(id).array()?;
+    (ty.dtype == DType::F64 && (1..=MOST_INDICES).contains(&ty.ndim())).then(|| ty.ndim())
+}
+
+/// Whether a value is one number of an element type.
+fn is_one(function: &Function, id: ValueId, dtype: DType) -> bool {
+    let ty = function.kind(id).array();
+    ty.is_some_and(|ty| (ty.dtype, ty.ndim()) == (dtype, 0))
+}
+
+/// Whether these are an index for each of so many axes.
+fn are_indices(function: &Function, ids: &[ValueId], axes: usize) -> bool {
+    ids.len() == axes && ids.iter().all(|&id| is_one(function, id, DType::U32))
+}
+
+/// Whether an operator reads an element of an array that machine code reaches.
+pub(super) fn reads_element(function: &Function, op: &OpRef, args: &[ValueId]) -> bool {
+    let reads = is_one_of!(op: Gather, Element);
+    let array = args.split_first().filter(|_| reads);
+    array.is_some_and(|(&array, indices)| {
+        axes(function, array).is_some_and(|axes| are_indices(function, indices, axes))
+    })
+}
+
+/// The changes that an operator makes of elements of an array, if machine code makes them.
+pub(super) fn element_change(
     function: &Function,
     op: &OpRef,
     args: &[ValueId],
-    result: ValueId,
-) -> bool {
-    let is_one = |id: ValueId| {
-        let ty = function.kind(id).array();
-        ty.is_some_and(|ty| ty.ndim() == 0)
+) -> Option<ElementChange> {
+    let change = ElementChange::of(op, args.len())?;
+    let axes = axes(function, *args.first()?)?;
+    let fits = |operands: &Range<usize>| {
+        let operands = args.get(operands.clone()).and_then(<[_]>::split_first);
+        operands.is_some_and(|(&number, indices)| {
+            is_one(function, number, DType::F64) && are_indices(function, indices, axes)
+        })
     };
-    let vector = args.first().and_then(|&first| function.kind(first).array());
-    let is_vector = vector.is_some_and(|ty| (ty.dtype, ty.ndim()) == (DType::F64, 1));
-    let reads = op.downcast::<Gather>().is_some() && is_one(result);
-    is_vector && (reads || ElementChange::of(&**op).is_some_and(|_| is_one(args[1])))
+    change.changes.iter().all(fits).then_some(change)
 }

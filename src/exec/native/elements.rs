@@ -1,7 +1,7 @@
-//! Elements of vectors in machine code, read by their index.
+//! Elements of arrays in machine code, read by their indices.
 //!
 //! Where the elements of an argument are and how many is loaded once, before all loops. An index is compared
-//! with the length each time.
+//! with the length of its axis each time.
 
 use std::mem::offset_of;
 
@@ -9,46 +9,29 @@ use cranelift_codegen::cursor::Cursor;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I32, I64};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
+use smallvec::SmallVec;
 
-use super::frame::VectorAddress;
+use super::element_change::reads_element;
+use super::frame::{ElementAddress, MOST_INDICES};
 use super::run::NativeRun;
-use super::translate::{ArgumentVector, Translator};
+use super::translate::{ArgumentElements, Translator};
 use super::unsupported::{Translated, Unsupported};
-use crate::array::DType;
 use crate::ir::{Block, Expression, ScalarOperator, ValueId};
-use crate::rules::{Gather, OpRef};
-
-/// The element type and the number of axes of a number, of an index, and of a vector.
-pub(super) const ONE: (DType, usize) = (DType::F64, 0);
-pub(super) const INDEX: (DType, usize) = (DType::U32, 0);
-pub(super) const MANY: (DType, usize) = (DType::F64, 1);
+use crate::rules::OpRef;
 
 impl Translator<'_> {
-    /// The element type and the number of axes of a value that is an array or a number.
-    pub(super) fn axes(&self, id: ValueId) -> Option<(DType, usize)> {
-        let ty = self.function.kind(id).array();
-        ty.map(|ty| (ty.dtype, ty.ndim()))
-    }
-
-    /// Whether an operator reads an element of a vector.
-    pub(super) fn reads_element(&self, op: &OpRef, args: &[ValueId], result: ValueId) -> bool {
-        op.downcast::<Gather>().is_some()
-            && [self.axes(args[0]), self.axes(args[1])] == [Some(MANY), Some(INDEX)]
-            && self.axes(result) == Some(ONE)
-    }
-
     /// Loads where the elements of arguments are of which loops read elements. They stay there: the
     /// caller has the arguments as long as the run goes on, so that nobody changes them either.
-    pub(super) fn load_vectors(&mut self) -> Translated {
+    pub(super) fn load_addresses(&mut self) -> Translated {
         let function = self.function;
         let mut read: Vec<ValueId> = Vec::new();
         for &block in self.cfg.order().iter().filter(|&&b| self.cfg.in_cycle(b)) {
             for i in &function.blocks[block].instructions {
                 match &i.expression {
-                    Expression::Apply(op, args) if op.downcast::<Gather>().is_some() => {
+                    Expression::Apply(op, args) if reads_element(function, op, args) => {
                         read.push(args[0]);
                     }
-                    Expression::Compute(ScalarOperator::Length(0), args, _) => read.push(args[0]),
+                    Expression::Compute(ScalarOperator::Length(_), args, _) => read.push(args[0]),
                     _ => {}
                 }
             }
@@ -57,30 +40,95 @@ impl Translator<'_> {
             return Ok(());
         }
         for &id in function.parameters() {
-            let is_vector = function.kind(id).array().is_some_and(|ty| ty.ndim() == 1);
-            if let Some(place) = self.place(id).filter(|_| is_vector && read.contains(&id)) {
-                let start = self.vector(place, offset_of!(VectorAddress, start))?;
-                let length = self.vector(place, offset_of!(VectorAddress, length))?;
+            let axes = self.axes(id);
+            let is_read = (1..=MOST_INDICES).contains(&axes) && read.contains(&id);
+            if let Some(place) = self.place(id).filter(|_| is_read) {
+                let start = self.address(place, offset_of!(ElementAddress, start))?;
+                let count = self.address(place, offset_of!(ElementAddress, count))?;
                 let most = self.integer(1 << 32);
-                let indexed = self.cursor.ins().umin(length, most);
-                let vector = ArgumentVector {
+                let indexed = self.cursor.ins().umin(count, most);
+                let lengths = (0..axes).map(|axis| self.axis_length(place, axis));
+                let elements = ArgumentElements {
                     start,
-                    length,
+                    count,
                     indexed,
+                    lengths: lengths.collect::<Translated<_>>()?,
                 };
-                self.vectors.insert(id, vector);
+                self.arguments.insert(id, elements);
             }
         }
         Ok(())
     }
 
-    /// The fields of a vector in the frame.
-    pub(super) fn vector(&mut self, place: usize, field: usize) -> Translated<Value> {
-        let at = place * size_of::<VectorAddress>() + field;
+    /// The number of axes of a value that is an array or a number, else 0.
+    pub(super) fn axes(&self, id: ValueId) -> usize {
+        self.function.kind(id).array().map_or(0, |ty| ty.ndim())
+    }
+
+    /// A field of the address of an array's elements, in the frame.
+    pub(super) fn address(&mut self, place: usize, field: usize) -> Translated<Value> {
+        let at = place * size_of::<ElementAddress>() + field;
         let at = i32::try_from(at).map_err(|_| Unsupported("too many arrays"))?;
-        let vectors = offset_of!(NativeRun<'_>, vectors) as i32;
-        let vectors = self.load(I64, self.run, vectors);
-        Ok(self.load(I64, vectors, at))
+        let addresses = offset_of!(NativeRun<'_>, addresses) as i32;
+        let addresses = self.load(I64, self.run, addresses);
+        Ok(self.load(I64, addresses, at))
+    }
+
+    /// The length of an axis of an array whose elements have an address.
+    pub(super) fn axis_length(&mut self, place: usize, axis: usize) -> Translated<Value> {
+        let field = offset_of!(ElementAddress, lengths) + axis * size_of::<usize>();
+        self.address(place, field)
+    }
+
+    /// Writes the indices of an element of an array, one for each axis.
+    pub(super) fn indices(&mut self, ids: &[ValueId]) -> Translated<SmallVec<[Value; 1]>> {
+        let index = |&id: &ValueId| {
+            let index = self.read(id)?;
+            Ok(self.cursor.ins().uextend(I64, index))
+        };
+        ids.iter().map(index).collect()
+    }
+
+    /// Writes the position of an element, in C order, and whether all its indices but the first are below
+    /// the lengths of their axes; `None` if there are no others. It is within the array then if the position
+    /// is below the number of elements.
+    pub(super) fn position(
+        &mut self,
+        of: ValueId,
+        place: usize,
+        indices: &[Value],
+    ) -> Translated<(Value, Option<Value>)> {
+        let (&first, others) = indices.split_first().ok_or(Unsupported("no index"))?;
+        let (mut position, mut within) = (first, None);
+        for (&index, axis) in others.iter().zip(1..) {
+            let known = self.arguments.get(&of).map(|known| known.lengths[axis]);
+            let length = known.map_or_else(|| self.axis_length(place, axis), Ok)?;
+            let is_below = self
+                .cursor
+                .ins()
+                .icmp(IntCC::UnsignedLessThan, index, length);
+            within = Some(within.map_or(is_below, |w| self.cursor.ins().band(w, is_below)));
+            let rows = self.cursor.ins().imul(position, length);
+            position = self.cursor.ins().iadd(rows, index);
+        }
+        Ok((position, within))
+    }
+
+    /// Writes whether a position, as [`position`](Self::position) gives it, is within an array of so many
+    /// elements.
+    pub(super) fn is_within(&mut self, position: (Value, Option<Value>), count: Value) -> Value {
+        let ins = self.cursor.ins();
+        let is_below = ins.icmp(IntCC::UnsignedLessThan, position.0, count);
+        match position.1 {
+            Some(within) => self.cursor.ins().band(within, is_below),
+            None => is_below,
+        }
+    }
+
+    /// Writes the address of the element at a position.
+    pub(super) fn element_at(&mut self, start: Value, position: Value) -> Value {
+        let bytes = self.cursor.ins().ishl_imm_u(position, 3);
+        self.cursor.ins().iadd(start, bytes)
     }
 
     /// Writes an integer made an index and the element of an argument that it is the index of, if the
@@ -102,8 +150,8 @@ impl Translator<'_> {
             return Ok(None);
         };
         let element = second.result();
-        let reads = self.reads_element(op, args, element) && args[1] == first.result();
-        if !reads || !self.vectors.contains_key(&args[0]) {
+        let reads = reads_element(self.function, op, args) && args[1..] == [first.result()];
+        if !reads || !self.arguments.contains_key(&args[0]) {
             return Ok(None);
         }
         self.write_pending();
@@ -116,8 +164,8 @@ impl Translator<'_> {
         Ok(Some(number + 1))
     }
 
-    /// Writes an element of a vector: a load where the index is in range, else the operator, which says
-    /// what is wrong. Of a vector that is an argument, the index may be that of an integer that nobody has
+    /// Writes an element of an array: a load where the indices are in range, else the operator, which says
+    /// what is wrong. Of an argument with one axis, the index may be that of an integer that nobody has
     /// compared yet, with where to leave if it cannot be one.
     pub(super) fn element(
         &mut self,
@@ -128,24 +176,21 @@ impl Translator<'_> {
         integer: Option<(Value, u32)>,
     ) -> Translated<Value> {
         let place = self.place(args[0]).ok_or(Unsupported("no array"))?;
-        let known = self.vectors.get(&args[0]).copied();
+        let known = self.arguments.get(&args[0]).cloned();
         self.cost += 1;
-        let index = match integer {
-            Some((integer, _)) => integer,
+        let position = match integer {
+            Some((integer, _)) => (integer, None),
             None => {
-                let index = self.read(args[1])?;
-                self.cursor.ins().uextend(I64, index)
+                let indices = self.indices(&args[1..])?;
+                self.position(args[0], place, &indices)?
             }
         };
-        let length = match known {
-            Some(vector) if integer.is_some() => vector.indexed,
-            Some(vector) => vector.length,
-            None => self.vector(place, offset_of!(VectorAddress, length))?,
+        let count = match &known {
+            Some(elements) if integer.is_some() => elements.indexed,
+            Some(elements) => elements.count,
+            None => self.address(place, offset_of!(ElementAddress, count))?,
         };
-        let within = self
-            .cursor
-            .ins()
-            .icmp(IntCC::UnsignedLessThan, index, length);
+        let within = self.is_within(position, count);
         let dfg = &mut self.cursor.func.dfg;
         let (inside, next) = (dfg.make_block(), dfg.make_block());
         let value = dfg.append_block_param(next, F64);
@@ -154,11 +199,10 @@ impl Translator<'_> {
         self.cursor.ins().brif(within, inside, none, outside, none);
         self.open(inside);
         let start = match known {
-            Some(vector) => vector.start,
-            None => self.vector(place, offset_of!(VectorAddress, start))?,
+            Some(elements) => elements.start,
+            None => self.address(place, offset_of!(ElementAddress, start))?,
         };
-        let bytes = self.cursor.ins().ishl_imm_u(index, 3);
-        let at = self.cursor.ins().iadd(start, bytes);
+        let at = self.element_at(start, position.0);
         let found = self.load(F64, at, 0);
         self.drop_if_last(place, instruction, 0);
         self.cursor.ins().jump(next, &[BlockArg::Value(found)]);

@@ -18,7 +18,7 @@ use crate::process::Mutex;
 use crate::reserve;
 use crate::rules::{MOST_OPERANDS, Operand, VectorProduct, add_outer};
 
-use super::element_change::changes_elements;
+use super::element_change::{element_change, reads_element};
 use super::fixed_region::{self, FixedRegion, FixedTape};
 use super::fixed_step::{ElementStep, FixedSource};
 use super::word::RawSlot;
@@ -81,7 +81,8 @@ impl FixedLayout {
         };
         for i in function.blocks.iter().flat_map(|b| &b.instructions) {
             if let Expression::Apply(op, args) = &i.expression
-                && changes_elements(function, op, args, i.results[0])
+                && (reads_element(function, op, args)
+                    || element_change(function, op, args).is_some())
             {
                 frame(args);
                 frame(&i.results);

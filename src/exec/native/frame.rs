@@ -6,8 +6,8 @@
 //! last time is taken out of its place, so that assignments and sums change arrays in place, as in
 //! the interpreter, whose function applies the operators.
 //!
-//! One element of an array with one axis is read without a call, and changed without one where nobody else
-//! has the array: beside each place there is a [`VectorAddress`] that says where the elements are.
+//! One element of an array is read without a call, and changed without one where nobody else has the array:
+//! beside each place there is an [`ElementAddress`] that says where the elements are.
 
 use std::ptr;
 
@@ -25,34 +25,54 @@ use crate::exec::interpreter::{accept, apply};
 use crate::ir::{Datum, Function, ValueId, rows};
 use crate::rules::OpRef;
 
-/// The elements of an array with one axis; none of other arrays, and where there is no array. Machine
-/// code reads it.
+/// Most axes of an array of which machine code reaches single elements.
+pub(super) const MOST_INDICES: usize = 3;
+
+/// Elements of an array with several axes, fewer than which have positions that are computed of indices
+/// without overflow.
+const MANY: usize = 1 << 31;
+
+/// The elements of an array with one to [`MOST_INDICES`] axes; none of other arrays, of very large ones
+/// with several axes, and where there is no array. Machine code reads it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub(super) struct VectorAddress {
+pub(super) struct ElementAddress {
     pub(super) start: *const u8,
-    pub(super) length: usize,
+    pub(super) count: usize,
     /// How many elements may be changed in place: all or none.
     pub(super) changeable: usize,
+    /// The length of each axis.
+    pub(super) lengths: [usize; MOST_INDICES],
 }
 
-impl VectorAddress {
-    const NONE: VectorAddress = VectorAddress {
+impl ElementAddress {
+    const NONE: ElementAddress = ElementAddress {
         start: ptr::null(),
-        length: 0,
+        count: 0,
         changeable: 0,
+        lengths: [0; MOST_INDICES],
     };
 
-    fn of(array: &Array) -> Self {
-        if array.shape().len() != 1 {
-            return Self::NONE;
+    /// That of elements which begin at an address.
+    fn new(start: *const u8, count: usize, shape: &[usize]) -> Self {
+        let mut lengths = [0; MOST_INDICES];
+        match lengths.get_mut(..shape.len()) {
+            Some(first) if first.len() == 1 || (1..MANY).contains(&count) && !shape.is_empty() => {
+                first.copy_from_slice(shape);
+            }
+            _ => return Self::NONE,
         }
-        let elements = array.elements();
-        VectorAddress {
-            start: elements.address(),
-            length: elements.len(),
+        ElementAddress {
+            start,
+            count,
             changeable: 0,
+            lengths,
         }
+    }
+
+    fn of(array: &Array) -> Self {
+        let elements = array.elements();
+        Self::new(elements.address(), elements.len(), array.shape())
     }
 }
 
@@ -109,7 +129,7 @@ pub(super) enum ArrayStep {
     Return(Vec<Use>),
 }
 
-/// The arrays of a run. The elements that a [`VectorAddress`] names stay where they are until its place
+/// The arrays of a run. The elements that a [`ElementAddress`] names stay where they are until its place
 /// is set: the array there holds them, stays where it is, and shares them with nobody who could change
 /// them, since an array is changed only if nobody else has its elements. They are changeable from when
 /// [`claim`](Self::claim) found that nobody else has them until something here reads the array again:
@@ -119,7 +139,7 @@ pub(super) enum ArrayStep {
 /// until another one comes there: which has its memory then, if it is of the same type.
 pub(super) struct Frame {
     pub(super) arrays: Vec<Option<Array>>,
-    vectors: Vec<VectorAddress>,
+    addresses: Vec<ElementAddress>,
     pub(super) tapes: Vec<ArrayTape>,
     /// What [segments](Segment) compute, in between and from turn to turn.
     pub(super) buffers: Vec<Option<Array>>,
@@ -141,7 +161,7 @@ impl Frame {
     pub(super) fn new(places: usize, tapes: usize, buffers: usize) -> Self {
         Frame {
             arrays: vec![None; places],
-            vectors: vec![VectorAddress::NONE; places],
+            addresses: vec![ElementAddress::NONE; places],
             tapes: ArrayTape::take(if places == 0 { 0 } else { tapes }),
             buffers: vec![None; buffers],
             results: Vec::new(),
@@ -149,9 +169,9 @@ impl Frame {
         }
     }
 
-    /// Where the vectors are; they do not move during a run.
-    pub(super) fn vectors(&mut self) -> *const VectorAddress {
-        self.vectors.as_mut_ptr()
+    /// Where the addresses are; they do not move during a run.
+    pub(super) fn addresses(&mut self) -> *const ElementAddress {
+        self.addresses.as_mut_ptr()
     }
 
     pub(super) fn set(&mut self, place: usize, array: Option<Array>) {
@@ -163,7 +183,7 @@ impl Frame {
     pub(super) fn enter(&mut self, place: usize) {
         // The address is taken of the array where it stays: one may hold its elements itself.
         let array = self.arrays[place].as_ref();
-        self.vectors[place] = array.map_or(VectorAddress::NONE, VectorAddress::of);
+        self.addresses[place] = array.map_or(ElementAddress::NONE, ElementAddress::of);
     }
 
     /// An array that is there to be read. Machine code changes it no more until it is found again that
@@ -175,7 +195,7 @@ impl Frame {
 
     /// Lets machine code change nothing of an array.
     pub(super) fn keep(&mut self, place: usize) {
-        self.vectors[place].changeable = 0;
+        self.addresses[place].changeable = 0;
     }
 
     /// An array, which is gone from its place if this is its last use.
@@ -188,7 +208,7 @@ impl Frame {
 
     /// What is in a place, if there is anything, which is gone from there.
     pub(super) fn leave(&mut self, place: usize) -> Option<Array> {
-        self.vectors[place] = VectorAddress::NONE;
+        self.addresses[place] = ElementAddress::NONE;
         self.arrays[place].take()
     }
 
@@ -362,25 +382,19 @@ impl Frame {
         result
     }
 
-    /// Lets machine code change the elements of an array of float64 with one axis, if nobody else has
-    /// them.
+    /// Lets machine code change the elements of an array of float64, if nobody else has them.
     pub(super) fn claim(&mut self, place: usize) {
         let view = self.arrays[place].as_mut().and_then(Array::view_mut);
-        let Some(ViewMut {
-            shape: &[_],
-            mut data,
-        }) = view
-        else {
+        let Some(ViewMut { shape, mut data }) = view else {
             return;
         };
         if !matches!(data, SliceMut::F64(_)) {
             return;
         }
-        let length = data.len();
-        self.vectors[place] = VectorAddress {
-            start: data.address(),
-            length,
-            changeable: length,
+        let address = ElementAddress::new(data.address(), data.len(), shape);
+        self.addresses[place] = ElementAddress {
+            changeable: address.count,
+            ..address
         };
     }
 }

@@ -206,13 +206,14 @@ impl Native {
         // these loads and stores alone, at offsets that fit, since `MOST_VALUES` limits arguments,
         // results and records:
         // - of slots of arguments and results and of scratch slots, all of which are there;
-        // - of `failed` and `vectors` of the run, which `run` points to;
+        // - of `failed` and `addresses` of the run, which `run` points to;
         // - of the addresses of as many tapes as the function has, which `NativeRun::new` made;
         // - of slots between a tape's bottom and its end, which are its memory. A record is read as the kinds
         //   that it was written as: a tape has one list of kinds, and its top moves by whole records;
-        // - of as many `VectorAddress`es as the frame has places;
-        // - of elements of a vector below its length. The frame keeps them where they are until its place is
-        //   set, and those of an argument, whose address is loaded once, stay as long as the caller has `args`.
+        // - of as many `ElementAddress`es as the frame has places;
+        // - of elements of an array, by indices below the lengths of its axes: of the last ones it compares
+        //   each with its length, of the first one the position, which cannot overflow as `MANY` limits
+        //   counts, with the count. The frame keeps them where they are until its place is set, and those of an argument, whose address is loaded once, stay as long as the caller has `args`.
         //   They are loaded as the element type that the function says, which is the array's: `accept` compared
         //   it for arguments and for results of operators, `Function::check` for constants, records and
         //   what blocks are given. They are stored to only below the number that may be changed, which is 0

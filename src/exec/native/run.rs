@@ -15,7 +15,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::array_tape::ArrayTape;
-use super::frame::{ArrayStep, Frame, VectorAddress};
+use super::frame::{ArrayStep, ElementAddress, Frame};
 use super::word::RawSlot;
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
@@ -93,13 +93,13 @@ pub(super) struct ArraySteps {
     pub(super) buffers: usize,
 }
 
-/// What machine code is given the address of. It reads `failed` and `vectors`, by their offsets.
+/// What machine code is given the address of. It reads `failed` and `addresses`, by their offsets.
 #[repr(C)]
 pub(super) struct NativeRun<'a> {
     /// Not 0 if a function that was called has failed.
     pub(super) failed: i64,
     /// Those of the frame.
-    pub(super) vectors: *const VectorAddress,
+    pub(super) addresses: *const ElementAddress,
     pub(super) frame: Frame,
     steps: &'a ArraySteps,
     /// Slots of operands and results of steps, which the machine code writes and reads between calls.
@@ -150,7 +150,7 @@ impl<'a> NativeRun<'a> {
         let frame = Frame::new(places, tapes, steps.buffers);
         NativeRun {
             failed: 0,
-            vectors: ptr::null(),
+            addresses: ptr::null(),
             frame,
             steps,
             scratch,
@@ -162,10 +162,10 @@ impl<'a> NativeRun<'a> {
     }
 
     /// Where the tapes are. From here on the run reaches them by this address alone, as the machine code
-    /// does, until that has returned. The vectors' address is taken anew, too.
+    /// does, until that has returned. The address of the addresses is taken anew, too.
     pub(super) fn start(&mut self) -> *mut NumberTape {
         self.tape_start = self.tapes.as_mut_ptr();
-        self.vectors = self.frame.vectors();
+        self.addresses = self.frame.addresses();
         self.tape_start
     }
 
@@ -254,8 +254,8 @@ pub(super) unsafe extern "C" fn step(run: *mut NativeRun<'_>, number: usize) -> 
             function, steps, ..
         } = run.steps;
         let done = run.frame.step(&steps[number], function, slots);
-        // Setting vectors went by a reference to all of them, which ends what was read by before.
-        run.vectors = run.frame.vectors();
+        // Setting addresses went by a reference to all of them, which ends what was read by before.
+        run.addresses = run.frame.addresses();
         done
     })
 }
@@ -277,7 +277,7 @@ pub(super) unsafe extern "C" fn claim(run: *mut NativeRun<'_>, place: usize) {
     // SAFETY: it is there and nobody else's, by what the caller promises.
     let run = unsafe { &mut *run };
     run.frame.claim(place);
-    run.vectors = run.frame.vectors();
+    run.addresses = run.frame.addresses();
 }
 
 /// An operator of two integers; whether there is a result, which is then written.

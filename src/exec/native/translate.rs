@@ -6,7 +6,7 @@
 //! Soundness. What is compiled has passed [`Function::check`], which sees to the kinds of operands and
 //! the records of tapes. That control flow comes by a definition before its use is compared here again,
 //! by dominance, and so is that the result of an operator is of the kind that the function says. Machine
-//! code reaches memory at its slots, at the run, at the tapes and at elements of vectors alone, by offsets
+//! code reaches memory at its slots, at the run, at the tapes and at elements of arrays alone, by offsets
 //! known here; within a tape only between its bottom and its end, and within a vector only below its length,
 //! which it compares each time.
 
@@ -19,11 +19,12 @@ use cranelift_codegen::ir::{
     self as clif, AbiParam, BlockArg, InstBuilder, JumpTableData, SigRef, Signature,
 };
 use cranelift_codegen::isa::CallConv;
+use smallvec::SmallVec;
 
 use super::angle_pairs::both_angles;
 use super::chunked::{ChunkedLoops, chunked_loops};
 use super::fixed_pending::{PendingSteps, StandIns, stand_ins};
-use super::frame::ArrayStep;
+use super::frame::{ArrayStep, MOST_INDICES};
 use super::interface::{Carrier, Interface, MOST_VALUES};
 use super::places::Use;
 use super::rare::RareCalls;
@@ -48,14 +49,16 @@ const MOST_INSTRUCTIONS: usize = 100_000;
 /// across many of them, to a second or two for so many.
 const MOST_BLOCKS: usize = 4096;
 
-/// A vector that is an argument.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ArgumentVector {
-    /// Where its elements are.
+/// The elements of an array that is an argument.
+#[derive(Debug, Clone)]
+pub(super) struct ArgumentElements {
+    /// Where they are.
     pub(super) start: clif::Value,
     /// How many there are, and how many that an index can name.
-    pub(super) length: clif::Value,
+    pub(super) count: clif::Value,
     pub(super) indexed: clif::Value,
+    /// The length of each axis.
+    pub(super) lengths: SmallVec<[clif::Value; MOST_INDICES]>,
 }
 
 /// Writes one function.
@@ -108,7 +111,7 @@ pub(super) struct Translator<'a> {
     /// What the register for the [counter](super::polls) held before.
     pub(super) counter_of_caller: clif::Value,
     /// The arguments that loops read elements of.
-    pub(super) vectors: HashMap<ValueId, ArgumentVector>,
+    pub(super) arguments: HashMap<ValueId, ArgumentElements>,
 }
 
 /// What machine code does with arrays.
@@ -181,11 +184,11 @@ pub(super) fn translate(
         angles: HashMap::new(),
         written_angles: 0,
         counter_of_caller: run,
-        vectors: HashMap::new(),
+        arguments: HashMap::new(),
     };
     translator.open(prologue);
     translator.counter_of_caller = translator.begin_counting();
-    translator.load_vectors()?;
+    translator.load_addresses()?;
     let mut arguments = Vec::new();
     for (k, passed) in interface.parameters.iter().enumerate() {
         if let Carrier::Word(word) = passed {

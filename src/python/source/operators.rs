@@ -56,6 +56,8 @@ pub(super) fn named(name: &str, attributes: Option<&Bound<'_, PyDict>>) -> PyRes
         }
         (None, "gather") => OpRef::Static(&rules::Gather),
         (None, "replace_row") => OpRef::Static(&rules::ReplaceRow),
+        (None, "element") => OpRef::Static(&rules::Element),
+        (None, "replace_element") => OpRef::Static(&rules::ReplaceElement),
         (None, "pick") => OpRef::Static(&rules::Pick),
         (None, "stop_gradient") => OpRef::Static(&rules::StopGradient),
         (None, "from_index") => OpRef::Static(&rules::FromIndex),

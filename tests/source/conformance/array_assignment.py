@@ -283,3 +283,93 @@ def added_to_a_propertys_list_on_a_branch(x, y):
     held = Held(x)
     held.copies += [y * y if y > 0.0 else x]
     return held.a
+
+
+@at(M)
+def elements_by_rows_and_columns(x):
+    y = np.zeros((2, 2))
+    for i in range(2):
+        for j in range(2):
+            y[i, j] = x[i][j] * x[-1 - i, -1 - j]
+            y[i][j] += y[i - 1, j]
+    return y[1][1] * y[0, -1] + y[-1][0]
+
+
+@at(M, V)
+def dynamic_programming(x, v):
+    cost = np.full((3, 4), 10.0)
+    cost[0, 0] = 0.0
+    for i in range(1, 3):
+        for j in range(1, 4):
+            step = x[i - 1, (j - 1) % 2] * v[j - 1]
+            cost[i, j] = step**2 + min(cost[i - 1, j - 1], cost[i - 1, j], cost[i][j - 1])
+    return cost[2, 3]
+
+
+@at(M)
+def elimination(x):
+    y = x + 4.0 * np.eye(2)
+    for i in range(1, 2):
+        for k in range(i):
+            y[i, k] /= y[k, k]
+            for j in range(k + 1, 2):
+                y[i, j] -= y[i, k] * y[k, j]
+    return y[0, 0] * y[1, 1]
+
+
+@at(M)
+def a_copy_keeps_its_elements(x):
+    y = x * 2.0
+    z = y.copy()
+    for i in range(2):
+        y[i, 1 - i] = z[1 - i, i] * y[0, 0]
+    return z[0, 1] * y[1, 0] + np.sum(z) * np.sum(y)
+
+
+@at(M, 3)
+def three_axes(x, n):
+    y = np.ones((2, n, 2))
+    for a in range(2):
+        for b in range(1, n):
+            for c in range(2):
+                y[a, b, c] = y[a, b - 1, c] * x[a, c] + y[1 - a][b - 1][c]
+                y[a][b, c] *= 0.5
+    return y[1, n - 1, 0] * y[0][-1][1]
+
+
+@at(M)
+def parts_of_rows_are_assigned(x):
+    y = x * 1.0
+    y[0][1:] = y[1][:1] * 2.0
+    y[1][0] = y[0][1]
+    return np.sum(y * y)
+
+
+@at(M)
+def an_index_along_an_axis_is_out_of_range(x):
+    return x[1][0] + x[0, 2]
+
+
+@at(M)
+def an_assignment_along_an_axis_is_out_of_range(x):
+    y = x * 1.0
+    y[1, -3] = 2.0
+    return y[0, 0]
+
+
+@at(np.float32(1.5) * M.astype(np.float32))
+def elements_of_float32(x):
+    y = np.zeros((2, 2), np.float32)
+    for i in range(2):
+        for j in range(2):
+            y[i, j] = x[j, i] * x[i, i]
+    return y[0, 1] * y[1, 0]
+
+
+@at(M, np.array([[1, 0], [0, 1]]))
+def elements_of_integers(x, where):
+    total = 0.0
+    for i in range(2):
+        for j in range(2):
+            total += x[where[i, j], j] * (1 + where[j][i])
+    return total
