@@ -75,14 +75,23 @@ fn to(block: usize, args: Vec<ValueId>) -> Target {
 #[test]
 fn random_functions_of_arrays_and_their_gradients_agree() {
     let mut random_numbers = Xoshiro256PlusPlus::seed_from_u64(3);
-    let (mut returned, mut differentiated) = (0, 0);
-    for seed in 0..300 {
-        let function = random_array_function(seed, 10 + seed as usize % 40);
+    let (mut returned, mut refused, mut differentiated) = (0, 0, 0);
+    const SHAPES: [&[usize]; 4] = [&[4], &[4, 5], &[4], &[5, 4, 4]];
+    for seed in 0..500 {
+        let shape = SHAPES[seed as usize % SHAPES.len()];
+        let function = random_array_function(seed, 10 + seed as usize % 40, shape);
         let pullback = vjp(&function, function.parameters());
         let compiled = native(function);
         for _ in 0..3 {
-            let args = array_arguments(&mut random_numbers);
+            let args = array_arguments(&mut random_numbers, shape);
             returned += u32::from(agrees(&compiled, &args));
+        }
+        // Indices are beyond the end of one axis.
+        for axis in 0..shape.len() {
+            let mut shorter = shape.to_vec();
+            shorter[axis] = 3;
+            let args = array_arguments(&mut random_numbers, &shorter);
+            refused += u32::from(!agrees(&compiled, &args));
         }
         let Ok(pullback) = pullback else { continue };
         // That gradients are well formed is tested where they are made.
@@ -90,13 +99,13 @@ fn random_functions_of_arrays_and_their_gradients_agree() {
             continue;
         }
         let compiled = native(pullback.function);
-        let mut args = array_arguments(&mut random_numbers);
-        args.extend(array_arguments(&mut random_numbers));
+        let mut args = array_arguments(&mut random_numbers, shape);
+        args.extend(array_arguments(&mut random_numbers, shape));
         differentiated += u32::from(agrees(&compiled, &args));
     }
     assert!(
-        returned > 500 && differentiated > 150,
-        "{returned} {differentiated}"
+        returned > 850 && refused > 200 && differentiated > 250,
+        "{returned} {refused} {differentiated}"
     );
 }
 

@@ -1,10 +1,12 @@
 //! Random functions of arrays with loops, branches and tapes: elements read and replaced, sums, and sums
 //! into elements.
 //!
-//! A function takes two float64 arrays of [`LENGTH`] and a number, and returns the same.
+//! A function takes two float64 arrays of a given shape and a number, and returns the same. Indices go up to
+//! [`LENGTH`].
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use wyrmling::array::Dense;
 use wyrmling::ir::{
     Builder, Comparison, Datum, Function, ScalarOperator as S, Target, Terminator, ValueId,
     ValueKind,
@@ -12,7 +14,7 @@ use wyrmling::ir::{
 use wyrmling::rules::{self, OpRef, Operator};
 use wyrmling::{Array, DType, Type};
 
-/// Elements of the arrays.
+/// The least length of an axis.
 const LENGTH: usize = 4;
 
 fn to(block: usize, args: Vec<ValueId>) -> Target {
@@ -25,16 +27,17 @@ struct ArrayGenerator {
     arrays: Vec<ValueId>,
     numbers: Vec<ValueId>,
     indices: Vec<ValueId>,
+    shape: &'static [usize],
     left: usize,
-}
-
-fn vector() -> ValueKind {
-    Type::new(DType::F64, &[LENGTH]).into()
 }
 
 impl ArrayGenerator {
     fn below(&mut self, n: usize) -> usize {
         self.random.random_range(0..n)
+    }
+
+    fn kind(&self) -> ValueKind {
+        Type::new(DType::F64, self.shape).into()
     }
 
     fn array(&mut self) -> ValueId {
@@ -54,6 +57,21 @@ impl ArrayGenerator {
     fn index(&mut self) -> ValueId {
         let k = self.below(self.indices.len());
         self.indices[k]
+    }
+
+    /// These operands, and an index for each axis.
+    fn with_indices(&mut self, args: &[ValueId]) -> Vec<ValueId> {
+        let mut args = args.to_vec();
+        args.extend(self.shape.iter().map(|_| self.index()));
+        args
+    }
+
+    /// The operator of vectors, or that of arrays with several axes.
+    fn either(&self, of_vectors: &'static dyn Operator, other: &'static dyn Operator) -> OpRef {
+        OpRef::Static(match self.shape.len() {
+            1 => of_vectors,
+            _ => other,
+        })
     }
 
     fn apply(&mut self, op: OpRef, args: &[ValueId]) {
@@ -82,29 +100,35 @@ impl ArrayGenerator {
             }
             3 => {
                 let sum = rules::Sum {
-                    axes: [0].as_slice().into(),
+                    axes: (0..self.shape.len()).collect(),
                     keepdims: false,
                 };
                 let args = [self.array()];
                 self.apply(OpRef::new(sum), &args);
             }
             4 | 5 => {
-                let args = [self.array(), self.index()];
-                self.apply(OpRef::Static(&rules::Gather), &args);
+                let array = self.array();
+                let args = self.with_indices(&[array]);
+                self.apply(self.either(&rules::Gather, &rules::Element), &args);
             }
             6 => {
-                let args = [self.array(), self.number(), self.index()];
-                self.apply(OpRef::Static(&rules::ReplaceRow), &args);
+                let (array, number) = (self.array(), self.number());
+                let args = self.with_indices(&[array, number]);
+                self.apply(
+                    self.either(&rules::ReplaceRow, &rules::ReplaceElement),
+                    &args,
+                );
             }
             7 => {
                 let args = [self.array()];
                 self.apply(OpRef::Static(&rules::Tanh), &args);
             }
             _ => {
-                let (base, x, at) = (self.array(), self.number(), self.index());
-                let part = (OpRef::Static(&rules::ScatterRows as &dyn Operator), 2);
-                let sum = rules::Accumulate::new(true, [part]);
-                self.apply(OpRef::new(sum), &[base, x, at]);
+                let (base, x) = (self.array(), self.number());
+                let args = self.with_indices(&[base, x]);
+                let scatter = self.either(&rules::ScatterRows, &rules::AddElement);
+                let sum = rules::Accumulate::new(true, [(scatter, args.len() - 1)]);
+                self.apply(OpRef::new(sum), &args);
             }
         }
     }
@@ -128,7 +152,7 @@ impl ArrayGenerator {
     }
 
     fn parameters(&mut self) {
-        let [x, y] = [(); 2].map(|()| self.b.parameter(vector()));
+        let [x, y] = [(); 2].map(|()| self.b.parameter(self.kind()));
         let z = self.b.parameter(ValueKind::number(DType::F64));
         self.arrays.extend([x, y]);
         self.numbers.push(z);
@@ -181,8 +205,11 @@ impl ArrayGenerator {
     fn repeat(&mut self, depth: usize) {
         let outside = self.scope();
         let tape = (self.below(2) == 0).then(|| {
-            self.b
-                .tape(vec![vector(), ValueKind::number(DType::F64), vector()])
+            self.b.tape(vec![
+                self.kind(),
+                ValueKind::number(DType::F64),
+                self.kind(),
+            ])
         });
         for turn in 0..1 + usize::from(tape.is_some()) {
             let constants = [0, LENGTH as i64, 1].map(|i| self.b.literal(Datum::Int(i)));
@@ -243,10 +270,12 @@ impl ArrayGenerator {
     }
 }
 
-/// A random function of at most so many statements; the same for the same seed.
-pub fn random_array_function(seed: u64, statements: usize) -> Function {
+/// A random function of at most so many statements, of arrays whose axes have [`LENGTH`] or more; the same
+/// for the same seed.
+pub fn random_array_function(seed: u64, statements: usize, shape: &'static [usize]) -> Function {
     let b = Builder::new();
-    let arrays = vec![b.parameter(vector()), b.parameter(vector())];
+    let array = || Type::new(DType::F64, shape);
+    let arrays = vec![b.parameter(array()), b.parameter(array())];
     let numbers = vec![b.parameter(ValueKind::number(DType::F64))];
     let indices = vec![b.literal(Array::from(1_u32).into())];
     let mut generator = ArrayGenerator {
@@ -255,6 +284,7 @@ pub fn random_array_function(seed: u64, statements: usize) -> Function {
         arrays,
         numbers,
         indices,
+        shape,
         left: statements,
     };
     generator.statements(2);
@@ -266,11 +296,11 @@ pub fn random_array_function(seed: u64, statements: usize) -> Function {
 }
 
 /// Arguments for a function.
-pub fn array_arguments(random: &mut Xoshiro256PlusPlus) -> Vec<Datum> {
+pub fn array_arguments(random: &mut Xoshiro256PlusPlus, shape: &[usize]) -> Vec<Datum> {
     let mut array = || -> Datum {
-        let elements: Vec<f64> = (0..LENGTH)
-            .map(|_| random.random_range(-1.5..1.5))
-            .collect();
+        let count = shape.iter().product();
+        let elements: Vec<f64> = (0..count).map(|_| random.random_range(-1.5..1.5)).collect();
+        let elements = Dense::new(shape, elements).expect("as many elements");
         Array::from(elements).into()
     };
     let (x, y) = (array(), array());
