@@ -40,6 +40,7 @@ pub mod io;
 pub mod ir;
 pub mod nn;
 pub mod optim;
+mod order;
 mod process;
 #[cfg(feature = "python")]
 mod python;

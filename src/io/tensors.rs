@@ -44,6 +44,7 @@ use super::ids::quoted;
 use super::replace::Replacement;
 use super::unique_names::UniqueNames;
 use crate::error::{Error, Result};
+use crate::order;
 
 /// A longer header is refused before it is parsed, since parsing allocates many times its length.
 pub const LONGEST_HEADER: u64 = 1 << 16;
@@ -189,7 +190,7 @@ fn sorted<'a>(contents: &'a Contents<Tensor<&'a [u8]>>) -> Result<Vec<Listed<'a>
             quoted(name)
         )));
     }
-    sorted.sort_by_key(|(.., dtype)| std::cmp::Reverse(dtype.bitsize()));
+    order::sort_by_key(&mut sorted, |(.., dtype)| usize::MAX - dtype.bitsize());
     Ok(sorted)
 }
 
@@ -293,10 +294,10 @@ pub fn read(
     look(stop)?;
     let places = layout(source, len, formats)?;
     // In the order of the file, for it is read once.
-    let mut order: Vec<_> = places.tensors.into_iter().collect();
-    order.sort_by_key(|(_, place)| place.start);
+    let mut listed: Vec<_> = places.tensors.into_iter().collect();
+    order::sort_by_key(&mut listed, |(_, place)| place.start as usize);
     let mut tensors = BTreeMap::new();
-    for (name, place) in order {
+    for (name, place) in listed {
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(place.len).map_err(|_| {
             Error::Memory(format!(

@@ -36,10 +36,14 @@ impl<'f> Availability<'f> {
         Some(self.sites.get(id as usize).copied()??.0)
     }
 
-    /// When a value is defined: after those that it is computed from.
-    pub(super) fn order_of(&self, id: ValueId) -> Option<(Option<usize>, Option<usize>)> {
-        let (block, k) = (*self.sites.get(id as usize)?)?;
-        Some((self.forward.graph.position(block), k))
+    /// When a value is defined: after those that it is computed from. Halves of the number are for the block
+    /// and for the place in it, neither of which have more values than a function.
+    pub(super) fn order_of(&self, id: ValueId) -> usize {
+        let Some((block, k)) = self.sites.get(id as usize).copied().flatten() else {
+            return 0;
+        };
+        let after = |place: Option<usize>| place.map_or(0, |place| place + 1);
+        after(self.forward.graph.position(block)) << 32 | after(k)
     }
 
     /// How a value of the function is computed, if by an instruction.

@@ -34,6 +34,7 @@ use super::reversed::Reversed;
 use super::shapes::share_lengths;
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
+use crate::order;
 
 /// About how many nanoseconds a value that is needed takes.
 const VALUE: usize = 1000;
@@ -244,7 +245,7 @@ impl Restoration<'_> {
             let needed = self.sites.remove(&point).unwrap_or_default();
             let (kept, mut again) = self.split(point, needed);
             again.extend(self.again.remove(&point).unwrap_or_default());
-            again.sort_by_key(|&id| self.available.order_of(id));
+            order::sort_by_key(&mut again, |&id| self.available.order_of(id));
             let entrance = self.entrances[&point];
             let kinds = kept.iter().map(|&id| self.function.kind(id).clone());
             let kinds: Vec<_> = kinds.collect();
@@ -320,7 +321,7 @@ impl Restoration<'_> {
         let mut kept = needed;
         let mut again = Vec::new();
         let mut latest: Vec<ValueId> = kept.iter().copied().collect();
-        latest.sort_by_key(|&id| std::cmp::Reverse(self.available.order_of(id)));
+        order::sort_by_key(&mut latest, |&id| usize::MAX - self.available.order_of(id));
         for id in latest {
             let known = |&a: &ValueId| {
                 kept.contains(&a)

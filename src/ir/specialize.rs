@@ -6,6 +6,7 @@ use super::function::{Function, Instruction, Straight, ValueId};
 use crate::array::Type;
 use crate::error::Result;
 use crate::interrupt::Poller;
+use crate::order;
 use crate::reserve;
 use crate::rules::differentiate::Product;
 use crate::rules::result_type;
@@ -37,7 +38,7 @@ pub(crate) fn specialize<'p>(
     }
     let known = |p: &Product| places[p.value as usize].max(places[p.like as usize]);
     let mut products: Vec<&Product> = products.collect();
-    products.sort_by_key(|p| known(p));
+    order::sort_by_key(&mut products, |p| known(p));
     let mut products = products.into_iter().peekable();
     let definitions = std::iter::repeat_n(None, block.parameters.len());
     let definitions = definitions.chain(block.instructions.iter().map(Some));

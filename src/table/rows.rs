@@ -9,6 +9,7 @@ use crate::array::{
     Array, Dense, Number, Shape, Type, Typed, element_count, show_shape, size, vec_for, with_real,
 };
 use crate::error::{Error, Result};
+use crate::order;
 use crate::rules::{Region, check_indices};
 
 /// Where the values of a part stand.
@@ -290,7 +291,7 @@ impl Rows {
 /// Ascending distinct indices and the sums of their rows, added in order of arrival.
 fn sum_by_index<T: Number>(indices: &[u32], rows: &[T], width: usize) -> (Vec<u32>, Vec<T>) {
     let mut order: Vec<usize> = (0..indices.len()).collect();
-    order.sort_by_key(|&k| indices[k]);
+    order::sort_by_key(&mut order, |&k| indices[k] as usize);
     let (mut distinct, mut sums): (Vec<u32>, Vec<T>) = (Vec::new(), Vec::new());
     for k in order {
         let row = &rows[k * width..(k + 1) * width];

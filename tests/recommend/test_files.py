@@ -176,7 +176,9 @@ def test_a_loss_is_not_in_a_file(path: Path, data: Interactions) -> None:
         missing = f"<function {__name__}.hinge, which is not in a file: give it to load>"
         assert repr(back.loss) == missing
         for ask, argument in ((back.fold_in, ["jazz-1"]), (back.fit, data)):
-            with pytest.raises(TypeError, match=f"^loss is {missing}, expected a function"):
+            with pytest.raises(
+                TypeError, match=f"^loss is {missing}, expected a function: Custom.load"
+            ):
                 ask(argument)  # type: ignore[operator]
         back.save(path)  # keeps the name
     with pytest.raises(ValueError, match="an unknown array 'item_bias', Custom has users, items"):

@@ -14,7 +14,7 @@ from .. import _core
 from ..data import Id, Interactions
 from ..data.interactions import check_interactions
 from .factors import COLUMNS, DRAWN, PARAMETERS, TYPES, Loss
-from .files import check_arrays
+from .files import UnloadedFunction, check_arrays
 from .fitted import ArrayType, Fitted, NewUser
 from .negatives import NegativeSampling
 
@@ -152,6 +152,8 @@ class Custom(NegativeSampling):
 def _signature(loss: object) -> Mapping[str, inspect.Parameter]:
     """The arguments of a loss by name; raises TypeError for what is no function of Python."""
     expected = f"loss is {loss!r}, expected a function"
+    if isinstance(loss, UnloadedFunction):
+        raise TypeError(f"{expected}: Custom.load(path, loss=...) takes it, for a file has no code")
     if not callable(loss):
         raise TypeError(expected)
     try:

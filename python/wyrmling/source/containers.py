@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ragged import Ragged
 from .numbers import OPERATORS
 from .state import ArrayContents, DictContents, GrownContents, ListContents
 from .values import (
@@ -146,6 +147,8 @@ class Containers(Walker):
         return self.refuse(node, "an item of this", "use a list, a tuple, a dict or an array")
 
     def _of_known(self, value: Known, index: Any, node: ast.AST) -> Any:
+        if isinstance(value.object, Ragged):
+            return self.ragged_entry(value.object, index, node)
         method = self.bound(value, "__getitem__", node) if self.class_of(value) else None
         if method is not None:
             return self.call(method, [index], {}, node)

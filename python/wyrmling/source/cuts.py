@@ -10,11 +10,17 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from ..ragged import Ragged
 from .columns import CAPACITY
 from .state import ArrayContents
-from .values import WHOLE, Array, Known, Lazy, Number, Reference, Row, is_integers
+from .values import WHOLE, Array, Known, Lazy, Number, Reference, Row, is_index, is_integers
 from .walker import Walker
 
+_INDICES = 2**32
+"""How many indices there are."""
 FILLED = frozenset({"zeros", "ones"})
 """Functions that make arrays of one number."""
 
@@ -50,6 +56,36 @@ class Cuts(Walker):
         return self.allocate(
             ArrayContents(Array(made, row.dtype, (CAPACITY, *row.shape[1:]), computed=True))
         )
+
+    def known_array(self, given: npt.NDArray[Any]) -> Array | None:
+        """A known array as a constant of the program: float32, float64, or integers that are
+        indices. None for any other.
+        """
+        if given.dtype in (np.float32, np.float64):
+            return Array(self.constant(given), given.dtype, given.shape)
+        indices = given.dtype.kind in "iu" and given.ndim > 0
+        if not indices or (given.size and not 0 <= given.min() <= given.max() < _INDICES):
+            return None
+        return Array(self.constant(given.astype(np.uint32)), np.dtype(np.int64), given.shape)
+
+    def ragged_entry(self, ragged: Ragged, index: Any, node: ast.AST) -> Array | Known:
+        """An entry of a ``Ragged``, which is known as a whole."""
+        if isinstance(index, Known):
+            entry: Known = self.fold(lambda at: ragged[at], [index.object], node)
+            return entry
+        values, offsets = self.known_array(ragged.values), self.known_array(ragged.offsets)
+        if values is None or offsets is None or not is_index(index):
+            advice = "name it by an integer; its values are floats, or indices"
+            self.refuse(node, "such an entry of a Ragged", advice)
+        at = self.place_within(index, Known(len(ragged)), node)
+        after = self.binary("Add", Number("int", self.compute("index_to_int", at)), Known(1), node)
+        first, end = (
+            Number("int", self.compute("index_to_signed", self.apply("gather", offsets.id, place)))
+            for place in (at, self.index_of(self.as_int(after), node))
+        )
+        count = self.binary("Sub", end, first, node)
+        made = self.cut(values, first, count, Known(max(len(ragged.values) - 1, 0)), CAPACITY)
+        return Array(made, values.dtype, (CAPACITY, *values.shape[1:]), computed=True)
 
     def is_cut(self, index: Any) -> bool:
         """Whether this is a slice of step 1 with an end that is computed, and of no length that was

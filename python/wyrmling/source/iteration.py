@@ -12,6 +12,8 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .join import Incoming
 from .loops import Grew
 from .state import DictContents, GrownContents, ListContents, addresses
@@ -194,6 +196,9 @@ class Iteration(Walker):
         if grown is not None:
             return self.counted_grown(over, grown, node)
         array = self.array_of(over)
+        known = over.object if isinstance(over, Known) else None
+        if isinstance(known, np.ndarray) and known.ndim and len(known) > LONGEST_UNROLLED:
+            array = over = self.known_array(known)
         if isinstance(array, Array) and array.shape:
             return self.length(array, node), lambda at: self.array_item(over, at, node)
         if isinstance(over, Lazy) and over.name == "enumerate":

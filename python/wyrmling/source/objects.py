@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._core import Variable
+from ..ragged import Ragged
 from .read import is_made
 from .scope import HEAP_TYPE, Place, is_built_in
 from .state import (
@@ -240,7 +241,7 @@ class Objects(Walker):
             cls = type(value.object)
             if is_built_in(cls) or isinstance(value.object, type | types.ModuleType):
                 return None
-            if isinstance(value.object, np.ndarray | np.generic | np.ufunc):
+            if isinstance(value.object, np.ndarray | np.generic | np.ufunc | Ragged):
                 return None
             return cls
         return None

@@ -194,6 +194,14 @@ class Operations:
         """The arguments of ``np.where`` for a condition that is one bool (``arrays.py``)."""
         raise NotImplementedError
 
+    def ragged_entry(self, ragged: Any, index: Any, node: ast.AST) -> Any:
+        """An entry of a ``Ragged`` (``cuts.py``)."""
+        raise NotImplementedError
+
+    def known_array(self, given: Any) -> Any:
+        """A known array in the program, if it can be there (``cuts.py``)."""
+        raise NotImplementedError
+
     def array_item(self, value: Any, index: Any, node: ast.AST) -> Any:
         """An item or slice of an array (``arrays.py``)."""
         raise NotImplementedError

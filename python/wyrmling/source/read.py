@@ -151,7 +151,7 @@ def function(f: types.FunctionType) -> Reading:
 
 
 def _read(f: types.FunctionType, code: types.CodeType) -> Reading:
-    failure = "its source is not there"
+    failure = "its source is not there; define it in a file or a notebook"
     for lines in _texts(f, code):
         try:
             tree = _parsed("".join(lines), code.co_filename)

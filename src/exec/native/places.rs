@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::word::Word;
 use crate::ir::{Cfg, Expression, Function, Liveness, ValueId};
+use crate::order;
 
 /// Values that are looked at, at most: pairs of them are compared.
 const MOST: usize = 1000;
@@ -102,7 +103,7 @@ fn pairs(function: &Function, graph: &Cfg) -> Vec<ValuePair> {
         }
     }
     found.retain(|&(_, (a, b))| alike(a, b));
-    found.sort_by_key(|&(depth, _)| std::cmp::Reverse(depth));
+    order::sort_by_key(&mut found, |&(depth, _)| usize::MAX - depth);
     found.into_iter().map(|(_, pair)| pair).collect()
 }
 

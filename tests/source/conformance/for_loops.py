@@ -1,5 +1,7 @@
 """for loops over ranges and what else can be walked over."""
 
+import numpy as np
+
 from .case import at
 
 
@@ -393,4 +395,17 @@ def over_a_tuple_whose_lists_change(x):
         values.append(3.0 * x)
         pair[1].append(x)
         total = total * x + sum(values)
+    return total
+
+
+MANY = np.random.default_rng(4).permutation(2500)
+
+
+@at(np.linspace(0.1, 0.9, 2500))
+def over_many_known_integers(x):
+    total = 0.0
+    for i in MANY:
+        total += x[i] * (i % 3)
+    for k, i in enumerate(np.arange(len(x))):
+        total = total * 0.999 + x[i] * x[MANY[k]]
     return total
