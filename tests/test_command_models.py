@@ -13,7 +13,9 @@ from wyrmling.__main__ import main
 from wyrmling.command import recommend, similar
 from wyrmling.command.models import MODELS, offered
 from wyrmling.command.train import add_run_options
+from wyrmling.data import Interactions
 from wyrmling.datasets import make_interactions
+from wyrmling.evaluation import evaluate
 from wyrmling.recommend import BPR, WARP, Recommender
 
 
@@ -169,3 +171,43 @@ def test_options_have_the_names_of_python_too() -> None:
         given = ["model", "--user", "a", "-n", "3"] if command is recommend else []
         given = given or ["model", "--item", "a", "-n", "3"]
         assert parser.parse_args(given).k == 3
+
+
+def test_ratings_are_no_amounts(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "model.safetensors"
+    shared = [file, "--epochs", 1, "--threads", 1, "--out", out, "--model"]
+    assert run("train", *shared, "als", "--min-rating", 2) == 0
+    assert "values" not in Recommender.load(out).fitted.arrays
+    # A count is a weight.
+    assert run("train", *shared, "als", "--weight-column", "rating") == 0
+    assert Recommender.load(out).fitted.arrays["values"].max() == 5
+    # What learns ratings reads them unasked.
+    for more in ([], ["--rating-column", "rating"], ["--min-rating", 2]):
+        assert run("train", *shared, "explicit", *more) == 0
+    bare = tmp_path / "bare.csv"
+    bare.write_text("ann,tea\nbob,rye\n")
+    capsys.readouterr()
+    assert run("train", bare, "--model", "explicit", "--out", out) == 1
+    assert "has no ratings, which the model explicit asks for" in capsys.readouterr().err
+    assert run("compare", file, "--models", "als,explicit") == 1
+    assert "which als would take for amounts" in capsys.readouterr().err
+
+
+def test_a_model_of_integers_is_measured_on_a_text_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = make_interactions(60, 40, 8, seed=1)
+    numbers = Interactions.from_ids(data.users.astype(int), data.items.astype(int))
+    train, test = numbers.split(0.3, seed=2)
+    model = tmp_path / "model.safetensors"
+    BPR(epochs=2, num_threads=1).fit(train).save(model)
+    users, items = test.user_ids.take(test.users), test.item_ids.take(test.items)
+    rows = [f"{user},{item}\n" for user, item in zip(users, items, strict=True)]
+    (tmp_path / "test.csv").write_text("".join(rows))
+    assert run("evaluate", model, tmp_path / "test.csv", "--json", "--metric", "ndcg@10") == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = evaluate(Recommender.load(model), test, ["ndcg@10"])
+    assert found["ndcg@10"] == expected["ndcg@10"]
+    assert found["users"] == expected.n_users

@@ -217,6 +217,14 @@ def test_parquet_is_read(plays: Path) -> None:
     assert data.times.tolist() == [30, 10, 20]
     data = read_interactions(plays, user_column="movie_id", item_column=1)
     assert list(data.user_ids) == [7, 2**40]
+    data = read_interactions(plays, weight_column="stars")
+    assert data.values is None
+    assert data.weights is not None
+    assert data.weights.tolist() == [5, 2.5, 1]
+    data = read_interactions(plays, weight_column="stars", rating_column="stars")
+    assert data.values is not None
+    assert data.weights is not None
+    assert data.values.tolist() == data.weights.tolist() == [5, 2.5, 1]
 
 
 @pytest.mark.usefixtures("_library")
@@ -298,3 +306,37 @@ def test_commands_take_both(
     assert main(["train", str(plays), "--time-column", "when", *common]) == 0
     assert "user 'UserID', item 'movie_id', time 'when', parquet" in capsys.readouterr().out
     assert list(Recommender.load(out).item_ids) == [7, 2**40, 9]
+
+
+def test_what_is_read_as_something_else_is_no_rating(tmp_path: Path) -> None:
+    lines = "ann,tea,10\nann,rye,1\nbob,rye,nan\n"
+    whole = lines.replace("nan", "7")
+    bare = written(tmp_path / "bare.csv", whole)
+    headed = written(tmp_path / "headed.csv", "user,item,rating\n" + whole)
+    for path, column in ((bare, 2), (headed, 2), (headed, "rating")):
+        weighed = read_interactions(path, weight_column=column)
+        assert weighed.values is None
+        assert weighed.weights is not None
+        assert weighed.weights.tolist() == [10, 1, 7]
+        timed = read_interactions(path, time_column=column)
+        assert timed.values is None
+        assert timed.times is not None
+        assert timed.times.tolist() == [10, 1, 7]
+        both = read_interactions(path, weight_column=column, rating_column=column)
+        assert both.values is not None
+        assert both.weights is not None
+        assert both.values.tolist() == both.weights.tolist() == [10, 1, 7]
+    # The error is about the weight.
+    with pytest.raises(ValueError, match="as the weight"):
+        read_interactions(written(tmp_path / "nan.csv", lines), weight_column=2)
+    dated = written(tmp_path / "dated.csv", "ann,tea,2020-01-01\nann,rye,2020-01-02\n")
+    assert read_interactions(dated, time_column=2).values is None
+
+
+def test_the_third_field_is_the_rating_of_the_first_two(tmp_path: Path) -> None:
+    path = written(tmp_path / "r.csv", "ann,tea,5\nbob,rye,4\n")
+    for user, item in ((0, 1), (0, None), (None, 1), (1, 0)):
+        data = read_interactions(path, user_column=user, item_column=item)
+        assert data.values is not None
+        assert data.values.tolist() == [5, 4]
+    assert read_interactions(path, user_column=0, item_column=2).values is None

@@ -1564,6 +1564,7 @@ def read_interactions(
     user: str | int | None,
     item: str | int | None,
     rating: str | int | None,
+    others: Sequence[str | int],
 ) -> tuple[
     tuple[
         npt.NDArray[np.uint32],

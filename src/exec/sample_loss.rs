@@ -22,7 +22,7 @@ use crate::ir::{
     Datum, Exit, Expression, Function, Instruction, Lengths, ScalarOperator, Terminator, ValueId,
     ValueKind, simplify, vjp,
 };
-use crate::rules::{Element, Gather, OpRef};
+use crate::rules::{Gather, OpRef, TakeElement};
 use crate::table::Table;
 
 /// Which form the gradient of a parameter has.
@@ -283,7 +283,7 @@ fn rows_first(function: &mut Function) {
     for block in &mut function.blocks {
         for mut i in std::mem::take(&mut block.instructions) {
             if let Expression::Apply(op, args) = &mut i.expression
-                && op.downcast::<Element>().is_some()
+                && op.downcast::<TakeElement>().is_some()
                 && tables.contains(&args[0])
                 && let ValueKind::Array(ty) = &function.kinds[args[0] as usize]
             {

@@ -2,7 +2,8 @@
 //!
 //! A column is given by name or place, or found by the header, which must then name exactly one
 //! user and one item by a word that is known here. Without a header the first field is the user,
-//! the second the item, and the third, if there is one, the rating.
+//! the second the item, and the third, if there is one, the rating. What the caller reads as something else
+//! is no rating, unless it is given as one too.
 
 use super::ids::quoted;
 use super::lines::{Line, bad_line};
@@ -115,6 +116,7 @@ impl GivenColumns {
         first: &Line,
         header: bool,
         rated: bool,
+        others: &[Column],
     ) -> Result<FoundColumns> {
         let line = Context {
             file,
@@ -132,10 +134,16 @@ impl GivenColumns {
         let rating = match &self.rating {
             Some(column) => Some(line.given(RATING, column)?),
             None if !rated => None,
-            None if header => line.by_header(RATING)?,
-            // If other columns are given by place, the third need not be the rating.
-            None if self.user.is_some() || self.item.is_some() => None,
-            None => (first.width() > 2).then(|| line.taken(2)),
+            None => {
+                let found = match header {
+                    true => line.by_header(RATING)?,
+                    // If the first two are not the user and the item, the third need not be the rating.
+                    false => {
+                        (first.width() > 2 && user.at < 2 && item.at < 2).then(|| line.taken(2))
+                    }
+                };
+                found.filter(|found| !others.iter().any(|other| line.is_at(other, found.at)))
+            }
         };
         let taken = [Some(user.at), Some(item.at), rating.as_ref().map(|r| r.at)];
         for (at, roles) in [
@@ -179,6 +187,14 @@ impl Context<'_> {
         match self.header {
             true => quoted(self.first.field(at)),
             false => format!("number {} from 0", at),
+        }
+    }
+
+    /// Whether a column that is given is the one at a place.
+    fn is_at(&self, column: &Column, at: usize) -> bool {
+        match column {
+            Column::At(given) => *given == at,
+            Column::Named(name) => self.header && self.first.field(at) == name,
         }
     }
 

@@ -101,6 +101,8 @@ pub struct Format {
     pub item: Option<Column>,
     /// The ratings' column.
     pub rating: Option<Column>,
+    /// Columns that are read as something else: a rating is not looked for there.
+    pub others: Vec<Column>,
 }
 
 impl Format {
@@ -173,7 +175,13 @@ pub fn parse(
             "{name}: a column is given by name, expected a header, which is said not to be there"
         )));
     }
-    let columns = given.find(name, &first, header, !format.without_ratings)?;
+    let columns = given.find(
+        name,
+        &first,
+        header,
+        !format.without_ratings,
+        &format.others,
+    )?;
     let mut table = ReadSoFar::new(name, first.width(), delimiter, columns);
     if !header {
         table.add(&first)?;

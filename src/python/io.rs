@@ -69,6 +69,7 @@ fn column_role(name: &str) -> Option<&'static str> {
 ///     user: the name or place of the users' column, or None to find out.
 ///     item: that of the items' column.
 ///     rating: that of the ratings' column.
+///     others: those of columns that are read as something else, where no rating is looked for.
 ///
 /// Returns:
 ///     Columns: numbers of users and of items (uint32, one entry an interaction), the ids of
@@ -94,6 +95,7 @@ fn read_interactions<'py>(
     user: Option<&Bound<'py, PyAny>>,
     item: Option<&Bound<'py, PyAny>>,
     rating: Option<&Bound<'py, PyAny>>,
+    others: Vec<Bound<'py, PyAny>>,
 ) -> PyResult<(ReadColumns<'py>, ReadLayout)> {
     let delimiter = delimiter.map(|text| {
         let mut all = Delimiter::ALL.into_iter();
@@ -112,6 +114,11 @@ fn read_interactions<'py>(
         user: column("user", user)?,
         item: column("item", item)?,
         rating: column("rating", rating)?,
+        // What is no column is found when it is read.
+        others: others
+            .iter()
+            .filter_map(|other| column("", Some(other)).ok().flatten())
+            .collect(),
     };
     let read = long_call(py, |caller| {
         interactions::read(&path, &format, caller.stop())

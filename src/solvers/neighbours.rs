@@ -15,8 +15,12 @@ use crate::array::{filled, vec_for};
 use crate::error::{Error, Result};
 use crate::{interrupt, split};
 
-/// Items whose neighbours are found by one thread before another is asked for.
+/// Items whose neighbours are found by one thread before another is asked for, at least.
 const ITEMS: usize = 8;
+
+/// How many times at most that is asked. Each part has memory for sums with all items, so that parts of a
+/// fixed size would take the square of their number.
+const PARTS: usize = 256;
 
 /// How similar two items are, by the products p of their columns.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,10 +83,11 @@ pub fn nearest_items(
         shrink,
     };
     let mut found: Vec<Vec<(u32, f32)>> = filled(n_items, Vec::new())?;
-    let parts = found.chunks_mut(ITEMS).enumerate();
+    let size = ITEMS.max(n_items.div_ceil(PARTS));
+    let parts = found.chunks_mut(size).enumerate();
     let threads = split::at_most(threads, parts.len());
     split::try_each(threads, parts, |(part, found)| {
-        search.part(part * ITEMS, found)
+        search.part(part * size, found)
     })?;
 
     let mut indptr = filled(n_items + 1, 0)?;

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
 
 import every_model
 import numpy as np
@@ -29,6 +31,7 @@ from every_model import (
 
 from wyrmling import recommend
 from wyrmling.data import Interactions
+from wyrmling.datasets import make_interactions
 from wyrmling.evaluation import evaluate
 from wyrmling.recommend import Popularity, Recommendations, Recommender
 
@@ -271,3 +274,28 @@ def test_new_users_of_other_models_are_refused_or_right(name: str) -> None:
     for row, given in enumerate((of_ease, [fold(model, ["i3"]), of_ease])):
         with pytest.raises(ValueError, match=f"users: new user {row}.* is of another model"):
             model.recommend(given)
+
+
+def test_new_users_are_of_the_model_that_made_them() -> None:
+    """A copy of the model takes them, and neither another one nor the same one after a fit does."""
+    made = {seed: make_interactions(60, 40, seed=seed) for seed in (1, 7)}
+    one, other = (
+        recommend.ImplicitALS(factors=4, epochs=2, num_threads=1).fit(made[seed]) for seed in (1, 7)
+    )
+    item = one.item_ids.values[0]
+    user = one.fold_in([item])
+    best = one.recommend(user, 3)
+    for copied in (copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
+        assert copied.recommend(user, 3) == best
+        assert copied.explain(user, item) == one.explain(user, item)
+    ease = recommend.EASE().fit(made[1])
+    for model in (other, ease, one.fit(made[7])):
+        with pytest.raises(ValueError, match=r"users: new user 0, .* is of another model"):
+            model.recommend(user, 3)
+        with pytest.raises(ValueError, match="is of another model"):
+            model.explain(user, item)
+    # What has a history alone is answered by any model of the same items.
+    knn = recommend.ItemKNN().fit(made[1])
+    assert knn.recommend(ease.fold_in([item])) == knn.recommend(knn.fold_in([item]))
+    with pytest.raises(ValueError, match="is of another model"):
+        recommend.ItemKNN().fit(make_interactions(60, 41)).recommend(ease.fold_in([item]))

@@ -20,6 +20,9 @@ from wyrmling.data import Ids, Interactions
 from wyrmling.datasets import make_interactions
 from wyrmling.recommend import (
     BPR,
+    EWMA,
+    GRU,
+    LSTM,
     WARP,
     Custom,
     ExplicitMF,
@@ -27,6 +30,7 @@ from wyrmling.recommend import (
     Popularity,
     Recommender,
     SampledSoftmax,
+    SASRec,
 )
 
 
@@ -434,3 +438,25 @@ def test_ids_that_somebody_writes() -> None:
         found = ids.spelled(text)
         assert (type(found), found) == (type(id), id)
     assert ids.spelled("9" * 5000) == "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("kind", "changed"),
+    [
+        (GRU, {"factors": 8}),
+        (LSTM, {"factors": 8}),
+        (SASRec, {"blocks": 1}),
+        (EWMA, {"factors": 8}),
+    ],
+)
+def test_what_counts_from_the_next_fit_on_stops_no_file(
+    path: Path, data: Interactions, kind: type[Recommender], changed: dict[str, Any]
+) -> None:
+    blocks = {"blocks": 2} if kind is SASRec else {}
+    model = kind(factors=4, epochs=1, num_threads=1, **blocks).fit(data)
+    best = model.recommend("user-1", 3)
+    model.set_params(**changed).save(path)
+    back = Recommender.load(path)
+    assert back.get_params() == model.get_params()
+    assert back.recommend("user-1", 3) == model.recommend("user-1", 3) == best
+    assert back.recommend(back.fold_in(["jazz-1"])) == model.recommend(model.fold_in(["jazz-1"]))

@@ -88,6 +88,23 @@ def test_ids_of_the_page_are_texts(application: Application, model: BPR) -> None
     assert ask(application, "/ui/recommend", {"user": "nobody"})[0] == 404
     _, answer, _ = ask(application, "/ui/similar", {"item": HOSTILE, "n": 2})
     assert [p["id"] for p in answer["similar"]] == [id for id, _ in model.similar_items(HOSTILE, 2)]
+    _, answer, _ = ask(application, "/ui/similar", {"user": "7", "n": 2})
+    assert [p["id"] for p in answer["similar"]] == [str(id) for id, _ in model.similar_users(7, 2)]
+
+
+def test_the_page_asks_about_one_thing(application: Application) -> None:
+    item = {"item": HOSTILE}
+    for path, question in (
+        ("recommend", {"users": ["7"]}),
+        ("recommend", {"histories": [[HOSTILE]]}),
+        ("recommend", {"user": "\ud800"}),
+        ("recommend", {"user": "\ud800", "cold_start": "popular"}),
+        ("similar", {"items": [HOSTILE]}),
+        ("similar", {"users": ["7"]}),
+        ("similar", item | {"n": 0}),
+    ):
+        status, answer, _ = ask(application, f"/ui/{path}", question)
+        assert (status, set(answer)) == (400, {"error"}), (question, answer)
 
 
 def test_components_are_those_of_the_singular_values() -> None:

@@ -1,7 +1,8 @@
 """What some array functions do with plain arguments, where that is not NumPy's function alone.
 
-``astype`` and ways to split take lists too, ``replace`` NumPy has not, and functions that are given
-may return variables, of which NumPy's function would make arrays.
+``astype`` and the ways to split take lists too, and NumPy has no ``replace``. Functions of
+functions, such as ``apply_along_axis``, keep the variables that the given function returns: NumPy's
+would make arrays of them.
 """
 
 from __future__ import annotations

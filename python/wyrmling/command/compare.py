@@ -16,7 +16,7 @@ __all__ = ["add_options", "run"]
 
 def run(options: argparse.Namespace) -> None:
     """Trains models with their defaults on a part of a file and measures them on the rest."""
-    data, _ = files.read(options)
+    data, _ = files.read(options, options.models.values())
     train, test = data.split(options.holdout, options.seed)
     models = {
         name: kind(num_threads=options.threads, random_state=options.seed)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 
+from ..data import Ids
 from ..evaluation import evaluate
 from ..recommend import Recommender
 from . import files
@@ -18,6 +20,12 @@ def run(options: argparse.Namespace) -> None:
     """Measures a model on a file of interactions that it was not trained on."""
     model = Recommender.load(options.model)
     data, _ = files.read(options)
+    # A file of text has no integers.
+    data = replace(
+        data,
+        user_ids=_spelled(model.user_ids, data.user_ids),
+        item_ids=_spelled(model.item_ids, data.item_ids),
+    )
     metrics = options.metric or list(METRICS)
     found = evaluate(
         model, data, metrics, exclude_seen=not options.include_seen, progress=watched()
@@ -32,6 +40,11 @@ def run(options: argparse.Namespace) -> None:
         low, high = found.interval.get(name, (None, None))
         between = "" if low is None else f"  {low:.4f} to {high:.4f}"
         print(f"{name:{width}}  {found[name]:.4f}{between}")
+
+
+def _spelled(known: Ids, written: Ids) -> Ids:
+    """Ids as a model knows them."""
+    return Ids([known.spelled(id) if isinstance(id, str) else id for id in written])
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

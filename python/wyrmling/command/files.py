@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from ..data import Interactions
 from ..datasets.reading import read_described
+from ..recommend import ExplicitMF, ImplicitALS, Recommender
 from . import types
 from .text import count
 
@@ -21,13 +24,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "file",
         metavar="FILE",
         help="lines of user and item, separated by , ; | tab or ::, or a parquet file; each counts "
-        "as liked, whatever stands in a third column, unless --min-rating is given",
+        "as liked, whatever stands in a third column, unless --min-rating is given; the model "
+        "explicit learns the ratings there",
     )
     option(
         "--min-rating",
         type=types.finite,
         metavar="X",
-        help="learn only from lines whose rating, the third column, is X or more",
+        help="learn only from lines whose rating, the third column, is X or more; these count "
+        "alike, but for the model explicit",
     )
     for what in ("user", "item", "rating", "weight", "time"):
         option(
@@ -52,36 +57,48 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read(options: argparse.Namespace) -> tuple[Interactions, str]:
+def read(
+    options: argparse.Namespace, models: Iterable[type[Recommender]] = ()
+) -> tuple[Interactions, str]:
     """The interactions of a file, those of a low rating left out if that is asked for.
 
-    Also says which columns they were read from.
+    They have their ratings as values only for ``models`` that learn ratings: others would take them
+    for amounts. Also says which columns they were read from.
     """
-    least = options.min_rating
-    if least is None and options.rating_column is not None:
+    least, models = options.min_rating, tuple(models)
+    rated = any(issubclass(model, ExplicitMF) for model in models)
+    if rated and any(issubclass(model, ImplicitALS) for model in models):
+        raise ValueError(
+            "explicit learns ratings, which als would take for amounts: compare each with others"
+        )
+    if least is None and options.rating_column is not None and not rated:
         raise ValueError("--rating-column is of no use without --min-rating")
     data, columns = read_described(
         options.file,
         options.delimiter,
         options.header,
-        least is not None,
+        rated or least is not None,
         options.user_column,
         options.item_column,
         options.rating_column,
         options.weight_column,
         options.time_column,
     )
-    if least is None:
+    if least is None and not rated:
         return data, columns
     if data.values is None:
-        raise ValueError(f"{options.file} has no ratings, which --min-rating asks for")
+        asks = "the model explicit" if least is None else "--min-rating"
+        raise ValueError(f"{options.file} has no ratings, which {asks} asks for")
+    if least is None:
+        return data, columns
     keep = data.values >= least
     if not keep.any():
         raise ValueError(
             f"of {count(len(data), 'interaction')} in {options.file} none is rated "
             f"{least:g} or more, the highest {data.values.max():g}"
         )
-    return data.take(keep), columns
+    kept = data.take(keep)
+    return kept if rated else replace(kept, values=None), columns
 
 
 def check_destination(path: str, source: str, option: str = "--out") -> None:

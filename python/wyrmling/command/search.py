@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> None:
     if options.save is not None:
         files.check_destination(options.save, options.file, "--save")
     model = model_of(options)
-    data, _ = files.read(options)
+    data, _ = files.read(options, [type(model)])
     space = dict(options.vary) or around(model, data)
     if not space:
         raise ValueError(f"{options.model} has no hyperparameters to search; see --vary")

@@ -46,4 +46,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="BYTES",
         help="how large a request may be [%(default)s]",
     )
-    option("--mmap", action="store_true", help="map the file into memory, shared by processes")
+    option(
+        "--mmap",
+        action="store_true",
+        help="map the file into memory, shared by processes; a new model has to be moved to its "
+        "name, for writing over a file that is mapped ends the server",
+    )

@@ -24,10 +24,10 @@ def run(options: argparse.Namespace) -> None:
     """Trains on a file and writes the model."""
     files.check_destination(options.out, options.file)
     say = nothing if options.quiet else aside
-    data, columns = files.read(options)
+    model = model_of(options)
+    data, columns = files.read(options, [type(model)])
     say(f"data        {describe(data)}")
     say(f"columns     {printable(columns)}")
-    model = model_of(options)
     if isinstance(model, SequenceModel) and data.times is None:
         say("order       that of the lines, since --time-column is not given")
     if options.holdout is not None:

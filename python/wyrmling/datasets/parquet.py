@@ -52,11 +52,13 @@ def read_parquet(
             found = _found(name, what, names)
             if found is not None:
                 taken[what] = found
-    # Ratings may count as weights too.
+    if given["rating"] is None and taken.get("rating") in (taken.get("weight"), taken.get("time")):
+        taken.pop("rating", None)
+    # What is given as the rating may count as the weight too.
     others = [column for what, column in taken.items() if what != "rating"]
     if len(set(others)) < len(others) or taken.get("rating") in (taken["user"], taken["item"]):
         raise ValueError(f"{name}: found {taken}, expected one column each")
-    frame = _readable(name, lambda path: columns_of(path, list(taken.values())))
+    frame = _readable(name, lambda path: columns_of(path, list(dict.fromkeys(taken.values()))))
     options: dict[str, Any] = {
         ("value" if what == "rating" else what): taken[what] for what in taken
     }

@@ -46,7 +46,9 @@ def read_interactions(
     Fields are separated by a tab, ``::``, ``,``, ``;`` or ``|``: that by which the first two lines
     have the same number of fields, the most of them. With all but ``::`` a field may be quoted.
     Ids are any text, but what stands for a missing value (``nan``, ``None``, ``NULL``). The third
-    field is the rating, a number, which may have a decimal comma where no comma separates fields.
+    field is the rating, a number, which may have a decimal comma where no comma separates fields;
+    it is none if it is given as the weight or the time, or if the user and the item are not the
+    first two.
     Blank lines, spaces around a field (quoted or not), byte order marks and the kind of line end do
     not matter.
 
@@ -113,8 +115,9 @@ def read_described(
         raise ValueError(f"{path} is read twice for weights and times, expected a regular file")
     if header is None and (isinstance(weight, str) or isinstance(time, str)):
         header = True
+    others = [column for column in (weight, time) if column is not None]
     columns, (found, *places) = _core.read_interactions(
-        path, delimiter, header, ratings, user, item, rating
+        path, delimiter, header, ratings, user, item, rating, others
     )
     words = [
         _described(what, place)
@@ -162,6 +165,7 @@ def _weights_and_times(
             user,
             item if time is None else time,
             weight,
+            (),
         )
     except (TypeError, ValueError) as error:
         renamed = {"rating": "weight", **({} if time is None else {"item": "time"})}

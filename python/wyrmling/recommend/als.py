@@ -197,8 +197,9 @@ class ImplicitALS(VectorModel):
     def _reasons(self, user: int | NewUser, item: int) -> Reasons:
         """The parts of the exact solution of a user's vector (Hu et al., section 5).
 
-        They add up to the score that it has, which is that of :meth:`recommend` but for what
-        conjugate gradients leave.
+        They add up to the score that it has. That of :meth:`recommend` is by the vector that was
+        solved for before the items last were, and differs as the last epoch has moved them, and by
+        what conjugate gradients leave.
         """
         vectors = self.fitted.arrays["items"].astype(np.float64)
         had = self._had(user)

@@ -121,7 +121,7 @@ class Custom(NegativeSampling):
         if "value" in _signature(self._loss()):
             model = self._as_fitted()
             steps, numbers = model._rated(history, values)
-            return NewUser(np.unique(steps), model._learnt(steps, numbers))
+            return model._new_user(np.unique(steps), model._learnt(steps, numbers))
         if values is not None:
             raise ValueError("values: the loss asks for no value, expected None")
         return super().fold_in(history)

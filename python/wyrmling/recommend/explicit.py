@@ -78,7 +78,7 @@ class ExplicitMF(FactorModel):
         """
         model = self._as_fitted()
         steps, numbers = model._rated(history, values)
-        return NewUser(np.unique(steps), model._learnt(steps, numbers))
+        return model._new_user(np.unique(steps), model._learnt(steps, numbers))
 
     def _learnt(self, items: Numbers, values: FloatArray | None) -> FloatArray:
         assert values is not None

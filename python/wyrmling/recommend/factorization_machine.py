@@ -325,7 +325,7 @@ class FactorizationMachine(FactorModel):
         offset = np.zeros(arrays["users"].shape[1], np.float32)
         if len(found.names):
             offset = summed(found, "user", arrays, model.normalize)[0]
-        return NewUser(items, model._query(items, offset))
+        return model._new_user(items, model._query(items, offset))
 
     def _query(
         self, items: Numbers, offset: npt.NDArray[np.float32] | None = None

@@ -91,7 +91,7 @@ def save_model(model: Stateful, path: str | os.PathLike[str], histories: bool = 
     fitted = model.fitted
     check_arrays(model, fitted)
     arrays: dict[str, npt.NDArray[Any]] = {}
-    types = model._array_types()
+    types = model._learnt_by(fitted)._array_types()
     for name, array in fitted.arrays.items():
         if types[name].private and not histories:
             continue
@@ -183,6 +183,7 @@ def check_arrays(model: Stateful, fitted: Fitted) -> None:
         TypeError: the model says nothing.
         ValueError: an array that is missing, unknown, of another type or shape, or not finite.
     """
+    model = model._learnt_by(fitted)
     types, arrays = model._array_types(), fitted.arrays
     lengths: dict[str, int] = {"users": len(fitted.user_ids), "items": len(fitted.item_ids)}
     for name in [*arrays, *(name for name in types if not types[name].optional)]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -61,6 +63,26 @@ class Fitted:
     history: LearningCurve | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
 
+    @cached_property
+    def fingerprint(self) -> tuple[int, int]:
+        """Tells this state from others, but not from its copies: checksums of some of the items'
+        ids, and of some elements of what was learnt, but for what is of users.
+        """
+        ids = self.item_ids.values
+        listed = repr((len(ids), _spread(ids).tolist()))
+        items = found = zlib.crc32(listed.encode(errors="surrogatepass"))
+        for name in sorted(self.arrays):
+            if not name.startswith(("user", "history")):
+                array = self.arrays[name]
+                found = zlib.crc32(repr((name, array.shape)).encode(), found)
+                found = zlib.crc32(_spread(array.ravel()).tobytes(), found)
+        return items, found
+
+
+def _spread(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Some thousand elements, from all over an array of one axis."""
+    return values[:: 1 + len(values) // 4096]
+
 
 @dataclass(frozen=True, eq=False)
 class NewUser:
@@ -72,11 +94,13 @@ class NewUser:
             the history is all that scores need.
         steps: the numbers of the items in the order in which the user had them, for models that
             look at it; else None.
+        of: the fingerprint of the state of the model that made it; None where it is not known.
     """
 
     items: npt.NDArray[np.uint32]
     query: npt.NDArray[np.float32] | None
     steps: npt.NDArray[np.uint32] | None = None
+    of: tuple[int, int] | None = None
 
 
 class Reasons(NamedTuple):
@@ -138,11 +162,37 @@ class Stateful(Hyperparameters):
         for the number of threads and the seed, which are no part of what was learnt.
         """
         model = self._snapshot()
-        fitted = model.fitted
+        return model._learnt_by(model.fitted)._resolved(model.fitted.seen)
+
+    def _learnt_by(self, fitted: Fitted) -> Self:
+        """The model with the hyperparameters by which a state was learnt."""
+        model = self._snapshot()
         for name, value in fitted.params.items():
             if name not in CALLS:
                 setattr(model, name, value)
-        return model._resolved(fitted.seen)
+        return model
+
+    def _new_user(
+        self,
+        items: npt.NDArray[np.uint32],
+        query: npt.NDArray[np.float32] | None,
+        steps: npt.NDArray[np.uint32] | None = None,
+    ) -> NewUser:
+        """A new user of this model, as it is."""
+        return NewUser(items, query, steps, self.fitted.fingerprint)
+
+    def _check_new(self, users: Sequence[NewUser]) -> None:
+        """Raises ValueError for a new user of another model, or of this one before a fit.
+
+        Of one who has a history alone the items have to be the same.
+        """
+        for row, user in enumerate(users):
+            known = slice(1 if user.query is None else 2)
+            if user.of is not None and user.of[known] != self.fitted.fingerprint[known]:
+                raise ValueError(
+                    f"users: new user {row}, counted from 0, is of another model, or of this one "
+                    "before it was fitted again, expected one that its fold_in has made"
+                )
 
     def _array_types(self) -> Mapping[str, ArrayType]:
         """What the model's arrays must be, by name: what a file is checked against."""

@@ -106,8 +106,8 @@ class Recommender(Stateful, ABC):
             epochs: passes over the data, in place of the hyperparameter of that name.
             validation: interactions to measure the model on after each epoch, or a share of
                 ``data`` (between 0 and 1) that is held out for that. The model gets the state of
-                the epoch that was best on them. A model that is worse there than the ranking by
-                popularity gives a warning.
+                the epoch that was best on them; one without epochs has no history of it. A model
+                that is worse there than the ranking by popularity gives a warning.
             metric: what is measured, as :func:`wyrmling.evaluation.evaluate` names it; the higher
                 the better.
             patience: stop after so many epochs without an improvement; None never stops early.
@@ -314,7 +314,7 @@ class Recommender(Stateful, ABC):
         """
         model = self._as_fitted()
         items = np.unique(numbers_of("history", model.item_ids, history))
-        return NewUser(items, model._query(items))
+        return model._new_user(items, model._query(items))
 
     def explain(self, user: Id | NewUser, item: Id) -> list[tuple[Id | None, float]]:
         """What the items that a user had add to the score of an item, as the model says it.
@@ -333,15 +333,15 @@ class Recommender(Stateful, ABC):
             NotImplementedError: the model's scores depend on no item that the user had.
             RuntimeError: the model is not fitted, or has no histories.
             TypeError: what is no id.
+            ValueError: a new user of another model.
         """
         model = self._as_fitted()
-        ids = model.item_ids
-        number = ids.number(item, "item")
+        number = model.item_ids.number(item, "item")
         asked = user if isinstance(user, NewUser) else model.user_ids.number(user, "user")
+        model._check_new([asked] if isinstance(asked, NewUser) else [])
         items, parts, rest = model._reasons(asked, number)
-        pairs: list[tuple[Id | None, float]] = list(
-            zip(ids.take(items).tolist(), parts.tolist(), strict=True)
-        )
+        pairs: list[tuple[Id | None, float]]
+        pairs = list(zip(model.item_ids.take(items).tolist(), parts.tolist(), strict=True))
         if rest is not None:
             pairs.append((None, rest))
         return sorted(pairs, key=lambda pair: -pair[1])
@@ -471,8 +471,8 @@ class Recommender(Stateful, ABC):
         if exclude_seen:
             rows = np.repeat(np.arange(len(users)), [len(user.items) for user in users])
             items = np.concatenate([user.items for user in users])
-            shape = len(users), len(self.item_ids)
-            seen = _core.Csr(rows.astype(np.uint32), items, *shape)
+            seen = _core.Csr(rows.astype(np.uint32), items, len(users), len(self.item_ids))
+        self._check_new(users)
         best, scores = top(self._new_scores(users), seen, n, allowed)
         return best, shifted(scores, self._offsets(users))
 

@@ -32,6 +32,8 @@ MOST_ON_MAP = 2000
 MOST_PROPOSED = 20
 # The names in answers under which items stand with their scores.
 PAIRS = ("items", "similar")
+# What the server answers for several at once, and the page does not.
+SEVERAL = {"/ui/recommend": ("users", "histories"), "/ui/similar": ("items", "users")}
 
 FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
@@ -81,10 +83,18 @@ class Page:
         if path in self._files:
             return (*self._files[path], POLICY)
         if path in self._questions:
-            asked = {name: _untyped(value) for name, value in question.items()}
-            answer = self._questions[path](model, asked)
-            return {name: _as_text(pairs) for name, pairs in answer.items() if name in PAIRS}
+            return self._asked(path, model, question)
         return self._data[path](model, question)
+
+    def _asked(self, path: str, model: Recommender, question: Question) -> Any:
+        """An answer about one thing, which is all that the page asks."""
+        for name in SEVERAL[path]:
+            if name in question:
+                path = path.removeprefix("/ui")
+                raise Refused(400, "bad_request", f"{name}: the page has no such list, {path} does")
+        asked = {name: _untyped(value) for name, value in question.items()}
+        answer = self._questions[path](model, asked)
+        return {name: _as_text(pairs) for name, pairs in answer.items() if name in PAIRS}
 
     def _map(self, model: Recommender, question: Question) -> Any:
         with self._lock:  # so that it is computed once
@@ -101,7 +111,9 @@ def _untyped(value: Any) -> Any:
 
 
 def _as_text(pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{"id": str(pair["item"]), "score": pair["score"]} for pair in pairs]
+    return [
+        {"id": str(pair.get("item", pair.get("user"))), "score": pair["score"]} for pair in pairs
+    ]
 
 
 def _about(model: Recommender, question: Question) -> Any:

@@ -178,12 +178,12 @@ def _check_names(question: Question, one_of: tuple[str, ...], others: tuple[str,
 
 
 def _id(value: Any, name: str, ids: Ids) -> int | str:
+    if isinstance(value, str):
+        _check_text(name, value)
     if isinstance(value, InUrl):
         return ids.spelled(str(value))
     if type(value) is not int and type(value) is not str:
         raise Refused(400, "bad_value", f"{name}: expected an id, an integer or a string")
-    if isinstance(value, str):
-        _check_text(name, value)
     return value
 
 

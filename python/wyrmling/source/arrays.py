@@ -175,7 +175,7 @@ class Arrays(Walker):
     def _element_at(self, array: Array, index: Sequence[Any], node: ast.AST) -> Number:
         """The element at an index along each axis."""
         places = self._places(array, index, node)
-        made = self.apply("gather" if len(places) == 1 else "element", array.id, *places)
+        made = self.apply("gather" if len(places) == 1 else "take_element", array.id, *places)
         if is_integers(array):
             return Number("int64", self.compute("index_to_signed", made))
         return Number("float32" if array.dtype == np.float32 else "float64", made)

@@ -40,6 +40,18 @@ def _has_been_seen(value: Any) -> bool:
     return isinstance(value, Known) or (isinstance(value, Number) and value.seen is not None)
 
 
+def known_array(walker: Walker, given: npt.NDArray[Any]) -> Array | None:
+    """A known array as a constant of the program: float32, float64, or integers that are
+    indices. None for any other.
+    """
+    if given.dtype in (np.float32, np.float64):
+        return Array(walker.constant(given), given.dtype, given.shape)
+    indices = given.dtype.kind in "iu" and given.ndim > 0
+    if not indices or (given.size and not 0 <= given.min() <= given.max() < _INDICES):
+        return None
+    return Array(walker.constant(given.astype(np.uint32)), np.dtype(np.int64), given.shape)
+
+
 class Cuts(Walker):
     """Parts of arrays along their first axis."""
 
@@ -57,23 +69,12 @@ class Cuts(Walker):
             ArrayContents(Array(made, row.dtype, (CAPACITY, *row.shape[1:]), computed=True))
         )
 
-    def known_array(self, given: npt.NDArray[Any]) -> Array | None:
-        """A known array as a constant of the program: float32, float64, or integers that are
-        indices. None for any other.
-        """
-        if given.dtype in (np.float32, np.float64):
-            return Array(self.constant(given), given.dtype, given.shape)
-        indices = given.dtype.kind in "iu" and given.ndim > 0
-        if not indices or (given.size and not 0 <= given.min() <= given.max() < _INDICES):
-            return None
-        return Array(self.constant(given.astype(np.uint32)), np.dtype(np.int64), given.shape)
-
     def ragged_entry(self, ragged: Ragged, index: Any, node: ast.AST) -> Array | Known:
         """An entry of a ``Ragged``, which is known as a whole."""
         if isinstance(index, Known):
             entry: Known = self.fold(lambda at: ragged[at], [index.object], node)
             return entry
-        values, offsets = self.known_array(ragged.values), self.known_array(ragged.offsets)
+        values, offsets = (known_array(self, part) for part in (ragged.values, ragged.offsets))
         if values is None or offsets is None or not is_index(index):
             advice = "name it by an integer; its values are floats, or indices"
             self.refuse(node, "such an entry of a Ragged", advice)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .cuts import known_array
 from .join import Incoming
 from .loops import Grew
 from .state import DictContents, GrownContents, ListContents, addresses
@@ -198,7 +199,7 @@ class Iteration(Walker):
         array = self.array_of(over)
         known = over.object if isinstance(over, Known) else None
         if isinstance(known, np.ndarray) and known.ndim and len(known) > LONGEST_UNROLLED:
-            array = over = self.known_array(known)
+            array = over = known_array(self, known)
         if isinstance(array, Array) and array.shape:
             return self.length(array, node), lambda at: self.array_item(over, at, node)
         if isinstance(over, Lazy) and over.name == "enumerate":

@@ -198,10 +198,6 @@ class Operations:
         """An entry of a ``Ragged`` (``cuts.py``)."""
         raise NotImplementedError
 
-    def known_array(self, given: Any) -> Any:
-        """A known array in the program, if it can be there (``cuts.py``)."""
-        raise NotImplementedError
-
     def array_item(self, value: Any, index: Any, node: ast.AST) -> Any:
         """An item or slice of an array (``arrays.py``)."""
         raise NotImplementedError
@@ -300,10 +296,6 @@ class Operations:
         """``len(value)`` (``sequences.py``)."""
         raise NotImplementedError
 
-    def axis_length(self, array: Any, axis: int, node: ast.AST) -> Any:
-        """The length of an axis of an array (``sequences.py``)."""
-        raise NotImplementedError
-
     def own_length(self, value: Any, node: ast.AST) -> Any:
         """What a class's own ``__len__`` gives (``sequences.py``)."""
         raise NotImplementedError
@@ -345,9 +337,7 @@ class Operations:
         raise NotImplementedError
 
     def bound(self, value: Any, name: str, node: ast.AST) -> Any:
-        """A method that a class defines in Python, bound to an instance; None if there is none
-        (``objects.py``).
-        """
+        """A method that a class defines in Python, bound, or None (``objects.py``)."""
         raise NotImplementedError
 
     def known(self, found: Any, place: Any, node: ast.AST) -> Any:

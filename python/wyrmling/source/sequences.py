@@ -15,7 +15,6 @@ from .values import (
     Choice,
     Known,
     Lazy,
-    Number,
     Range,
     Reference,
     Row,
@@ -60,12 +59,6 @@ class Sequences(Walker):
                 return self.length(value.over[0], node)
             self.leave("this has no length", node)
         return self.refuse(node, "the length of this", "use a list, a tuple or an array")
-
-    def axis_length(self, array: Array, axis: int, node: ast.AST) -> Number:
-        """The length of an axis of an array."""
-        exit = self.exit("an array has no such axis", node)
-        made = self.builder.compute("length", [array.id], exit, axis=axis)
-        return Number("int", made, seen=None if array.computed else array.shape[axis])
 
     def _known_length(self, value: Known, node: ast.AST) -> Any:
         if value.place is not None and self.class_of(value) is not None:

@@ -193,6 +193,12 @@ class Walker(Operations):
         made: int = self.builder.constant(value)
         return made
 
+    def axis_length(self, array: Array, axis: int, node: ast.AST) -> Number:
+        """The length of an axis of an array."""
+        exit = self.exit("an array has no such axis", node)
+        made = self.builder.compute("length", [array.id], exit, axis=axis)
+        return Number("int", made, seen=None if array.computed else array.shape[axis])
+
     def id_of(self, value: Any) -> int:
         """The value of the program that holds a number or an array."""
         if isinstance(value, Number | Array):

@@ -9,8 +9,8 @@ use cranelift_codegen::ir::types::{F64, I8, I64};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
 use smallvec::SmallVec;
 
-use super::element_change::{ElementChange, element_change, reads_element};
-use super::frame::{ArrayStep, Destination, ElementAddress, MOST_INDICES, StepOperand};
+use super::element_change::{ElementChange, MOST_INDICES, element_change, reads_element};
+use super::frame::{ArrayStep, Destination, ElementAddress, StepOperand};
 use super::places::Use;
 use super::run::{self, status};
 use super::translate::{SLOT, Translator};

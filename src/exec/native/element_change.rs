@@ -4,10 +4,12 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::frame::MOST_INDICES;
 use crate::array::DType;
 use crate::ir::{Function, ValueId};
 use crate::rules::{Accumulate, OpRef, is_one_of};
+
+/// Most axes of an array of which machine code reaches single elements.
+pub(super) const MOST_INDICES: usize = 3;
 
 /// Most changes of elements by one operator that are written as stores.
 const MOST_CHANGES: usize = 16;
@@ -61,7 +63,7 @@ fn are_indices(function: &Function, ids: &[ValueId], axes: usize) -> bool {
 
 /// Whether an operator reads an element of an array that machine code reaches.
 pub(super) fn reads_element(function: &Function, op: &OpRef, args: &[ValueId]) -> bool {
-    let reads = is_one_of!(op: Gather, Element);
+    let reads = is_one_of!(op: Gather, TakeElement);
     let array = args.split_first().filter(|_| reads);
     array.is_some_and(|(&array, indices)| {
         axes(function, array).is_some_and(|axes| are_indices(function, indices, axes))

@@ -11,8 +11,8 @@ use cranelift_codegen::ir::types::{F64, I32, I64};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
 use smallvec::SmallVec;
 
-use super::element_change::reads_element;
-use super::frame::{ElementAddress, MOST_INDICES};
+use super::element_change::{MOST_INDICES, reads_element};
+use super::frame::ElementAddress;
 use super::run::NativeRun;
 use super::translate::{ArgumentElements, Translator};
 use super::unsupported::{Translated, Unsupported};

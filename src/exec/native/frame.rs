@@ -14,6 +14,7 @@ use std::ptr;
 use smallvec::SmallVec;
 
 use super::array_tape::{ArrayTape, missing};
+use super::element_change::MOST_INDICES;
 use super::fixed::FixedMemory;
 use super::fixed_step::FixedStep;
 use super::places::Use;
@@ -24,9 +25,6 @@ use crate::error::Result;
 use crate::exec::interpreter::{accept, apply};
 use crate::ir::{Datum, Function, ValueId, rows};
 use crate::rules::OpRef;
-
-/// Most axes of an array of which machine code reaches single elements.
-pub(super) const MOST_INDICES: usize = 3;
 
 /// Elements of an array with several axes, fewer than which have positions that are computed of indices
 /// without overflow.

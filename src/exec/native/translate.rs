@@ -23,8 +23,9 @@ use smallvec::SmallVec;
 
 use super::angle_pairs::both_angles;
 use super::chunked::{ChunkedLoops, chunked_loops};
+use super::element_change::MOST_INDICES;
 use super::fixed_pending::{PendingSteps, StandIns, stand_ins};
-use super::frame::{ArrayStep, MOST_INDICES};
+use super::frame::ArrayStep;
 use super::interface::{Carrier, Interface, MOST_VALUES};
 use super::places::Use;
 use super::rare::RareCalls;

@@ -56,7 +56,7 @@ pub(super) fn named(name: &str, attributes: Option<&Bound<'_, PyDict>>) -> PyRes
         }
         (None, "gather") => OpRef::Static(&rules::Gather),
         (None, "replace_row") => OpRef::Static(&rules::ReplaceRow),
-        (None, "element") => OpRef::Static(&rules::Element),
+        (None, "take_element") => OpRef::Static(&rules::TakeElement),
         (None, "replace_element") => OpRef::Static(&rules::ReplaceElement),
         (None, "pick") => OpRef::Static(&rules::Pick),
         (None, "stop_gradient") => OpRef::Static(&rules::StopGradient),

@@ -53,21 +53,21 @@ fn copy_element(from: &View<'_>, at: usize, to: &mut SliceMut<'_>, to_at: usize)
 /// The element of operand 0 at the indices that are the other operands, one for each axis. It may be an
 /// index itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Element;
+pub struct TakeElement;
 
-impl Operator for Element {
-    linear!("element", |_, g, x| g.with(&AddElement, x));
+impl Operator for TakeElement {
+    linear!("take_element", |_, g, x| g.with(&AddElement, x));
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [array, indices @ ..] = args else {
-            return Err(Error::Type("element: expected an array".into()));
+            return Err(Error::Type("take_element: expected an array".into()));
         };
-        check_axes("element", array, indices)?;
+        check_axes("take_element", array, indices)?;
         Ok(Type::new(array.dtype, &[]))
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let at = position("element", args[0].shape, &args[1..])?;
+        let at = position("take_element", args[0].shape, &args[1..])?;
         copy_element(&args[0], at, &mut out.data, 0);
         Ok(())
     }
@@ -83,7 +83,7 @@ impl Operator for Element {
 pub struct AddElement;
 
 impl Operator for AddElement {
-    linear!("add_element", |_, g, x| g.with(&Element, &x[2..]));
+    linear!("add_element", |_, g, x| g.with(&TakeElement, &x[2..]));
 
     fn reads(&self, i: usize) -> bool {
         i != 1
@@ -178,7 +178,7 @@ impl Operator for ReplaceElement {
                 let operands = std::iter::once(x[1].zeros_like()).chain(x[2..].iter().copied());
                 Some(g.with(&ReplaceElement, &operands.collect::<Vec<_>>()))
             }
-            1 => Some(g.with(&Element, &x[2..])),
+            1 => Some(g.with(&TakeElement, &x[2..])),
             _ => None,
         }
     }
@@ -200,7 +200,7 @@ fn indices(shape: &[usize]) -> impl Iterator<Item = Argument> {
 /// This file's entries of the rule table.
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
-        name: "element",
+        name: "take_element",
         formula: "x[i, j, …]",
         source: "definition",
         reference: None,
@@ -209,7 +209,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             let array = |shape| vec![Argument::real(shape, ANY)];
             let case = |mut args: Vec<Argument>, shape| {
                 args.extend(indices(shape));
-                Case::new(OpRef::Static(&Element), args)
+                Case::new(OpRef::Static(&TakeElement), args)
             };
             let mut cases: Vec<Case> = SHAPES.map(|shape| case(array(shape), shape)).into();
             // A table of indices.

@@ -109,7 +109,7 @@ impl ArrayGenerator {
             4 | 5 => {
                 let array = self.array();
                 let args = self.with_indices(&[array]);
-                self.apply(self.either(&rules::Gather, &rules::Element), &args);
+                self.apply(self.either(&rules::Gather, &rules::TakeElement), &args);
             }
             6 => {
                 let (array, number) = (self.array(), self.number());

@@ -204,7 +204,7 @@ class SequenceModel(FactorModel):
         """
         model = self._as_fitted()
         steps = numbers_of("history", model.item_ids, history, ordered=True)
-        return NewUser(np.unique(steps), model._query(steps), steps)
+        return model._new_user(np.unique(steps), model._query(steps), steps)
 
     def _reasons(self, user: int | NewUser, item: int) -> Reasons:
         """How much less the score would be without each item: an approximation.
