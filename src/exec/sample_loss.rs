@@ -22,7 +22,7 @@ use crate::ir::{
     Datum, Exit, Expression, Function, Instruction, Lengths, ScalarOperator, Terminator, ValueId,
     ValueKind, simplify, vjp,
 };
-use crate::rules::{Gather, OpRef, TakeElement};
+use crate::rules::{Gather, OpRef, TakeAt};
 use crate::table::Table;
 
 /// Which form the gradient of a parameter has.
@@ -271,8 +271,8 @@ fn know_lengths(function: &mut Function, arguments: &[LossArgument], tables: &[A
     }
 }
 
-/// Puts lookups of rows, and of elements of these, in the place of lookups of elements of parameters and
-/// constants, which may be tables: rows are what is looked up in those.
+/// Puts lookups of rows, and of rows or elements of these, in the place of lookups by several indices in
+/// parameters and constants, which may be tables: rows are what is looked up in those.
 fn rows_first(function: &mut Function) {
     let mut tables: HashSet<ValueId> = function.parameters().iter().copied().collect();
     for i in function.blocks.iter().flat_map(|b| &b.instructions) {
@@ -283,7 +283,8 @@ fn rows_first(function: &mut Function) {
     for block in &mut function.blocks {
         for mut i in std::mem::take(&mut block.instructions) {
             if let Expression::Apply(op, args) = &mut i.expression
-                && op.downcast::<TakeElement>().is_some()
+                && let Some(TakeAt { axes }) = op.downcast::<TakeAt>()
+                && axes.iter().copied().eq(0..axes.len())
                 && tables.contains(&args[0])
                 && let ValueKind::Array(ty) = &function.kinds[args[0] as usize]
             {

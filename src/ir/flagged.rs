@@ -155,7 +155,7 @@ impl Flagged {
 /// Whether the result of an operator is its first operand with elements changed, and so is the cotangent of
 /// that operand the result's: in a loop both are changed in place.
 fn changes_first(op: &OpRef) -> bool {
-    is_one_of!(op: ReplaceRow, ReplaceElement)
+    is_one_of!(op: ReplaceRow, ReplaceAt)
 }
 
 /// What some instructions of a block, from the last to the first, make of a value by changing its elements.

@@ -49,7 +49,7 @@ pub(crate) fn inductions(
     graph: &Cfg,
     wanted: impl Fn(usize) -> bool,
 ) -> Inductions {
-    let mut integers: BTreeMap<ValueId, &Instruction> = BTreeMap::new();
+    let mut integers: Vec<Option<&Instruction>> = vec![None; function.kinds.len()];
     for i in function.blocks.iter().flat_map(|b| &b.instructions) {
         let integer = match &i.expression {
             Expression::Constant(Datum::Int(k)) => *k != 0,
@@ -59,11 +59,11 @@ pub(crate) fn inductions(
             _ => false,
         };
         if integer {
-            integers.insert(i.results[0], i);
+            integers[i.results[0] as usize] = Some(i);
         }
     }
     let step = |id: ValueId| {
-        let expression = integers.get(&id).map(|i| &i.expression);
+        let expression = integers[id as usize].map(|i| &i.expression);
         matches!(expression, Some(Expression::Constant(_)))
     };
     let mut found = Inductions::new();
@@ -80,7 +80,7 @@ pub(crate) fn inductions(
             let Some(Instruction {
                 expression: Expression::Compute(op, operands, exit),
                 ..
-            }) = integers.get(&next)
+            }) = integers[next as usize]
             else {
                 continue;
             };

@@ -4,7 +4,7 @@
 //! of a loop knows it by a counter ([`induction`](super::induction)). Elsewhere those who jump to the
 //! block say it, in one more parameter.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use super::activity::Activity;
 use super::cfg::Cfg;
@@ -113,7 +113,7 @@ pub(super) fn note_origins(
 /// Constants that a function gets, each once.
 #[derive(Default)]
 struct Constants {
-    ids: BTreeMap<(bool, i64), ValueId>,
+    ids: HashMap<(bool, i64), ValueId>,
     instructions: Vec<Instruction>,
 }
 

@@ -105,7 +105,9 @@ struct Restoration<'f> {
 impl Restoration<'_> {
     /// Finds what is needed, and the points at which to keep it.
     fn choose(&mut self) -> Result<()> {
-        let mut needed: BTreeMap<ValueId, BTreeSet<Point>> = BTreeMap::new();
+        // The latest first: what is computed again needs what it is computed from.
+        let order = |id: ValueId| (self.available.order_of(id), id);
+        let mut needed: BTreeMap<(usize, ValueId), BTreeSet<Point>> = BTreeMap::new();
         for (block, point) in self.points.iter().enumerate() {
             let Some(point) = *point else {
                 continue;
@@ -113,7 +115,7 @@ impl Restoration<'_> {
             let mut note = |id: ValueId| {
                 let there = self.available.home(id).is_none() || self.available.is_constant(id);
                 if !there && !self.available.is_there(id, point) {
-                    needed.entry(id).or_default().insert(point);
+                    needed.entry(order(id)).or_default().insert(point);
                 }
             };
             let here = &self.function.blocks[block];
@@ -124,12 +126,6 @@ impl Restoration<'_> {
         }
         let mut poller = Poller::default();
         let mut ways: HashMap<usize, Vec<Point>> = HashMap::new();
-        // The latest first: what is computed again needs what it is computed from.
-        let order = |id: ValueId| (self.available.order_of(id), id);
-        let mut needed: BTreeMap<_, _> = needed
-            .into_iter()
-            .map(|(id, points)| (order(id), points))
-            .collect();
         while let Some(((_, id), points)) = needed.pop_last() {
             poller.step(VALUE * points.len())?;
             let Some(home) = self.available.home(id) else {

@@ -130,7 +130,7 @@ fn like_operand(
     {
         return args.first().copied();
     }
-    if is_one_of!(op: ReplaceRow, ReplaceElement) {
+    if is_one_of!(op: ReplaceRow, ReplaceAt) {
         return args.first().copied();
     }
     if let Some(like) = op.scatter().and_then(|scatter| scatter.like()) {

@@ -12,8 +12,6 @@
 //! ([`restore`](super::restore)). The rules are those of `.backward()`, and the pass over instructions
 //! is the one that graphs are differentiated by ([`differentiate`](crate::rules::differentiate)).
 
-use std::collections::BTreeMap;
-
 use super::activity::Activity;
 use super::cfg::Cfg;
 use super::ends::{Prepared, prepared};
@@ -133,7 +131,7 @@ fn drop_identities(function: &mut Function, first: usize) {
 /// their operands have the types that the rules gave them, so that nothing is lost that could fail.
 fn drop_unread(function: &mut Function, first: usize) {
     let mut readers = vec![0_usize; function.kinds.len()];
-    let mut made: BTreeMap<ValueId, Operands> = BTreeMap::new();
+    let mut made: Vec<Option<Operands>> = vec![None; function.kinds.len()];
     for block in &function.blocks {
         for i in &block.instructions {
             for &id in i.expression.operands() {
@@ -142,17 +140,18 @@ fn drop_unread(function: &mut Function, first: usize) {
             if let (Expression::Apply(_, args), &[y]) = (&i.expression, &i.results[..])
                 && y as usize >= first
             {
-                made.insert(y, args.clone());
+                made[y as usize] = Some(args.clone());
             }
         }
         block.terminator.each(|id| readers[id as usize] += 1);
     }
-    let unread = made.keys().copied().filter(|&id| readers[id as usize] == 0);
-    let mut waiting: Vec<ValueId> = unread.collect();
+    let is_unread = |&id: &usize| made[id].is_some() && readers[id] == 0;
+    let mut waiting: Vec<usize> = (0..made.len()).filter(is_unread).collect();
     while let Some(id) = waiting.pop() {
-        for a in made.remove(&id).unwrap_or_default() {
-            readers[a as usize] -= 1;
-            if readers[a as usize] == 0 && made.contains_key(&a) {
+        for a in made[id].take().unwrap_or_default() {
+            let a = a as usize;
+            readers[a] -= 1;
+            if readers[a] == 0 && made[a].is_some() {
                 waiting.push(a);
             }
         }
@@ -161,7 +160,7 @@ fn drop_unread(function: &mut Function, first: usize) {
         block
             .instructions
             .retain(|i| match (&i.expression, &i.results[..]) {
-                (Expression::Apply(..), &[y]) if y as usize >= first => made.contains_key(&y),
+                (Expression::Apply(..), &[y]) if y as usize >= first => made[y as usize].is_some(),
                 _ => true,
             });
     }

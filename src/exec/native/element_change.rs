@@ -25,7 +25,7 @@ pub(super) struct ElementChange {
 
 impl ElementChange {
     fn of(op: &OpRef, count: usize) -> Option<Self> {
-        if is_one_of!(op: ReplaceRow, ReplaceElement) {
+        if is_one_of!(op: ReplaceRow, ReplaceAt) {
             // A row has its index after it, an element its indices.
             let changes = SmallVec::from_elem(1..count, 1);
             return Some(ElementChange {
@@ -34,7 +34,7 @@ impl ElementChange {
             });
         }
         let sum = op.downcast::<Accumulate>()?;
-        let adds = |(op, _): &(OpRef, Range<usize>)| is_one_of!(op: ScatterRows, AddElement);
+        let adds = |(op, _): &(OpRef, Range<usize>)| is_one_of!(op: ScatterRows, AddAt);
         let fits = sum.has_base() && sum.parts().len() <= MOST_CHANGES;
         let parts = sum.parts().iter();
         (fits && parts.clone().all(adds)).then(|| ElementChange {
@@ -63,7 +63,7 @@ fn are_indices(function: &Function, ids: &[ValueId], axes: usize) -> bool {
 
 /// Whether an operator reads an element of an array that machine code reaches.
 pub(super) fn reads_element(function: &Function, op: &OpRef, args: &[ValueId]) -> bool {
-    let reads = is_one_of!(op: Gather, TakeElement);
+    let reads = is_one_of!(op: Gather, TakeAt);
     let array = args.split_first().filter(|_| reads);
     array.is_some_and(|(&array, indices)| {
         axes(function, array).is_some_and(|axes| are_indices(function, indices, axes))

@@ -75,14 +75,17 @@ impl Translator<'_> {
 
     /// The block that returns a status.
     pub(super) fn leave_with(&mut self, status: i64) -> clif::Block {
-        let dfg = &mut self.cursor.func.dfg;
-        *self.leave.entry(status).or_insert_with(|| dfg.make_block())
+        if let Some(&(_, block)) = self.leave.iter().find(|(known, _)| *known == status) {
+            return block;
+        }
+        let block = self.cursor.func.dfg.make_block();
+        self.leave.push((status, block));
+        block
     }
 
     /// Writes the blocks that return a status.
     pub(super) fn write_leaving(&mut self) {
-        let blocks: Vec<(i64, clif::Block)> = self.leave.iter().map(|(&s, &b)| (s, b)).collect();
-        for (status, block) in blocks {
+        for (status, block) in self.leave.clone() {
             self.open(block);
             self.cursor.func.layout.set_cold(block);
             let status = self.integer(status);

@@ -10,7 +10,7 @@
 //!
 //! Limit: with more than [`MOST`] values that could share, each has its own place.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashSet};
 
 use super::word::Word;
 use crate::ir::{Cfg, Expression, Function, Liveness, ValueId};
@@ -28,27 +28,28 @@ pub(super) struct Use {
 
 /// The place of each value that is an array, by value, and how many places there are.
 pub(super) fn places(function: &Function) -> (Vec<Option<u32>>, usize) {
-    let mut leaders = shared(function).unwrap_or_default();
-    let mut numbers: BTreeMap<ValueId, u32> = BTreeMap::new();
+    let leaders = shared(function);
+    let mut numbers: Vec<Option<u32>> = vec![None; function.kinds.len()];
+    let mut count = 0;
     let kinds = function.kinds.iter().enumerate();
     let places = kinds.map(|(id, kind)| {
-        let id = id as ValueId;
         Word::of(kind).is_none().then(|| {
-            let next = numbers.len() as u32;
-            let leader = leaders.remove(&id).unwrap_or(id);
-            *numbers.entry(leader).or_insert(next)
+            let leader = leaders.as_ref().map_or(id, |leaders| leaders[id] as usize);
+            *numbers[leader].get_or_insert_with(|| {
+                count += 1;
+                count - 1
+            })
         })
     });
     let places = places.collect();
-    (places, numbers.len())
+    (places, count as usize)
 }
 
 /// Two values, of which the second is given, or may hold, what the first was.
 type ValuePair = (ValueId, ValueId);
 
-/// For each value that may share a place, the one whose place it has. `None` if there is nothing to
-/// share, or too much to look at.
-fn shared(function: &Function) -> Option<BTreeMap<ValueId, ValueId>> {
+/// For each value the one whose place it has. `None` if there is nothing to share, or too much to look at.
+fn shared(function: &Function) -> Option<Vec<ValueId>> {
     let graph = Cfg::new(function);
     let pairs = pairs(function, &graph);
     let values: BTreeSet<ValueId> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
@@ -56,21 +57,21 @@ fn shared(function: &Function) -> Option<BTreeMap<ValueId, ValueId>> {
         return None;
     }
     let conflicts = conflicts(function, &graph, &values);
-    let mut leaders: BTreeMap<ValueId, ValueId> = values.iter().map(|&id| (id, id)).collect();
-    let mut members: BTreeMap<ValueId, Vec<ValueId>> =
-        values.iter().map(|&id| (id, vec![id])).collect();
+    let ids = 0..function.kinds.len() as ValueId;
+    let mut leaders: Vec<ValueId> = ids.clone().collect();
+    let mut members: Vec<Vec<ValueId>> = ids.map(|id| vec![id]).collect();
     for (a, b) in pairs {
-        let (a, b) = (leaders[&a], leaders[&b]);
+        let (a, b) = (leaders[a as usize], leaders[b as usize]);
         let conflict = |x: ValueId, y: ValueId| conflicts.contains(&(x.min(y), x.max(y)));
-        let meet = |&x: &ValueId| members[&b].iter().any(|&y| conflict(x, y));
-        if a == b || members[&a].iter().any(meet) {
+        let meet = |&x: &ValueId| members[b as usize].iter().any(|&y| conflict(x, y));
+        if a == b || members[a as usize].iter().any(meet) {
             continue;
         }
-        let moved = members.remove(&b).unwrap_or_default();
+        let moved = std::mem::take(&mut members[b as usize]);
         for &id in &moved {
-            leaders.insert(id, a);
+            leaders[id as usize] = a;
         }
-        members.entry(a).or_default().extend(moved);
+        members[a as usize].extend(moved);
     }
     Some(leaders)
 }
@@ -108,9 +109,9 @@ fn pairs(function: &Function, graph: &Cfg) -> Vec<ValuePair> {
 }
 
 /// Those of some values of which one is needed where the other is defined, the smaller first.
-fn conflicts(function: &Function, graph: &Cfg, values: &BTreeSet<ValueId>) -> BTreeSet<ValuePair> {
+fn conflicts(function: &Function, graph: &Cfg, values: &BTreeSet<ValueId>) -> HashSet<ValuePair> {
     let liveness = Liveness::new(function, graph);
-    let mut found = BTreeSet::new();
+    let mut found = HashSet::new();
     for &block in graph.order() {
         let here = &function.blocks[block];
         let mut live: BTreeSet<ValueId> = BTreeSet::new();

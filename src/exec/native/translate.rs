@@ -10,7 +10,7 @@
 //! known here; within a tape only between its bottom and its end, and within a vector only below its length,
 //! which it compares each time.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use cranelift_codegen::cursor::FuncCursor;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -88,7 +88,7 @@ pub(super) struct Translator<'a> {
     pub(super) slots: clif::Value,
     pub(super) tapes: clif::Value,
     /// The blocks that return a status.
-    pub(super) leave: BTreeMap<i64, clif::Block>,
+    pub(super) leave: Vec<(i64, clif::Block)>,
     pub(super) rare: &'static RareCalls,
     /// What is done with arrays, by number.
     pub(super) steps: Vec<ArrayStep>,
@@ -172,7 +172,7 @@ pub(super) fn translate(
         run,
         slots,
         tapes,
-        leave: BTreeMap::new(),
+        leave: Vec::new(),
         rare: RareCalls::get()?,
         steps: Vec::new(),
         scratch: 0,

@@ -56,8 +56,14 @@ pub(super) fn named(name: &str, attributes: Option<&Bound<'_, PyDict>>) -> PyRes
         }
         (None, "gather") => OpRef::Static(&rules::Gather),
         (None, "replace_row") => OpRef::Static(&rules::ReplaceRow),
-        (None, "take_element") => OpRef::Static(&rules::TakeElement),
-        (None, "replace_element") => OpRef::Static(&rules::ReplaceElement),
+        (None, "take_at" | "replace_at") => {
+            let axes = take("axes").ok_or_else(|| missing("axes"))?;
+            let axes = axes.extract::<Vec<usize>>()?.into_iter().collect();
+            match name {
+                "take_at" => OpRef::new(rules::TakeAt { axes }),
+                _ => OpRef::new(rules::ReplaceAt { axes }),
+            }
+        }
         (None, "pick") => OpRef::Static(&rules::Pick),
         (None, "stop_gradient") => OpRef::Static(&rules::StopGradient),
         (None, "from_index") => OpRef::Static(&rules::FromIndex),

@@ -6,7 +6,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use wyrmling::array::Dense;
+use wyrmling::array::{Dense, Shape};
 use wyrmling::ir::{
     Builder, Comparison, Datum, Function, ScalarOperator as S, Target, Terminator, ValueId,
     ValueKind,
@@ -66,12 +66,12 @@ impl ArrayGenerator {
         args
     }
 
-    /// The operator of vectors, or that of arrays with several axes.
-    fn either(&self, of_vectors: &'static dyn Operator, other: &'static dyn Operator) -> OpRef {
-        OpRef::Static(match self.shape.len() {
-            1 => of_vectors,
-            _ => other,
-        })
+    /// The operator of vectors, or that of elements by an index for each axis.
+    fn either(&self, of_vectors: &'static dyn Operator, other: impl Fn(Shape) -> OpRef) -> OpRef {
+        match self.shape.len() {
+            1 => OpRef::Static(of_vectors),
+            axes => other((0..axes).collect()),
+        }
     }
 
     fn apply(&mut self, op: OpRef, args: &[ValueId]) {
@@ -109,13 +109,18 @@ impl ArrayGenerator {
             4 | 5 => {
                 let array = self.array();
                 let args = self.with_indices(&[array]);
-                self.apply(self.either(&rules::Gather, &rules::TakeElement), &args);
+                self.apply(
+                    self.either(&rules::Gather, |axes| OpRef::new(rules::TakeAt { axes })),
+                    &args,
+                );
             }
             6 => {
                 let (array, number) = (self.array(), self.number());
                 let args = self.with_indices(&[array, number]);
                 self.apply(
-                    self.either(&rules::ReplaceRow, &rules::ReplaceElement),
+                    self.either(&rules::ReplaceRow, |axes| {
+                        OpRef::new(rules::ReplaceAt { axes })
+                    }),
                     &args,
                 );
             }
@@ -126,7 +131,9 @@ impl ArrayGenerator {
             _ => {
                 let (base, x) = (self.array(), self.number());
                 let args = self.with_indices(&[base, x]);
-                let scatter = self.either(&rules::ScatterRows, &rules::AddElement);
+                let scatter = self.either(&rules::ScatterRows, |axes| {
+                    OpRef::new(rules::AddAt { axes })
+                });
                 let sum = rules::Accumulate::new(true, [(scatter, args.len() - 1)]);
                 self.apply(OpRef::new(sum), &args);
             }

@@ -130,7 +130,7 @@ fn updates_give_what_operators_compute() -> Result<()> {
     }
     assert_eq!(
         updated,
-        HashSet::from(["accumulate", "replace_element", "replace_row"].map(str::to_owned))
+        HashSet::from(["accumulate", "replace_at", "replace_row"].map(str::to_owned))
     );
     Ok(())
 }
