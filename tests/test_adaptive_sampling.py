@@ -37,7 +37,9 @@ def chances(user: int, scale: float, known: Any = (), bias: bool = True) -> Any:
 
 
 def drawn(sampler: Any, user: int, count: int = 20_000, **settings: Any) -> Any:
-    """How often each item is drawn for samples that are all alike."""
+    """How often each item is drawn for samples that are all alike. Workers take turns: those that
+    race for a number lose counts where one waits between reading and writing.
+    """
 
     def counts(times: Any, negatives: Any) -> Any:
         return times[negatives].sum()
@@ -49,6 +51,7 @@ def drawn(sampler: Any, user: int, count: int = 20_000, **settings: Any) -> Any:
         sample={"negatives": sampler},
         parameters={"times": times},
         optimizer=wy.SGD(lr=1.0),
+        deterministic=True,
         **settings,
     )
     return -times.value
