@@ -394,10 +394,12 @@ class Pieces:
         if not name:
             return self.make_table(scope, indent)
         operator = self.pick(["=", "+=", "-=", "*="])
-        if self.chance(0.2):
+        if self.chance(0.3):
             other = self.thing(scope, "table")
-            where = self.pick(["[1]", "[0][:]", "[-1]"])
-            self.write(indent, f"{name}{where} {operator} {other}{self.pick(['[0]', '[2] * 2.0'])}")
+            row, column = ["[1]", "[0][:]", "[-1]", "[n % 3, :]"], ["[:, 1]", "[:, n % 2]"]
+            one, two = self.pick([(row, ["[0]", "[2]", "[n % 3]"]), (column, ["[:, 0]", *column])])
+            text = f"{self.pick(one)} {operator} {other}{self.pick(two)}"
+            self.write(indent, f"{name}{text}{self.pick(['', ' * 2.0'])}")
             return None
         (text,) = self.some(scope, 1)
         self.write(indent, f"{name}{self.place()} {operator} {text}")
@@ -412,6 +414,9 @@ class Pieces:
         self.write(indent + 1, f"for j in range({self.pick(['2', 'i', 'min(i, 2)'])}):")
         columns = ("j", "j - 1", "1 - j") if self.lines[-1].endswith("range(2):") else ("0", "-1")
         one, two = self.place(rows, columns), self.place(rows, columns)
+        if self.chance(0.3):
+            pairs = [("[i]", "[2 - i, :]"), ("[:, i % 2]", "[:, 0]"), ("[i, :2]", "[i]")]
+            one, two = self.pick(pairs)
         operator, factor = self.pick(["=", "+=", "*="]), self.pick(["0.5", "-1.0", "i"])
         self.write(indent + 2, f"{name}{one} {operator} {other}{two} * {factor}")
         return None

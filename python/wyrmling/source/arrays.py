@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from .containers import is_slice
+from .cuts import filled_part, with_cut
 from .state import ArrayContents, names_of, reachable
 from .values import (
-    REAL,
     WHOLE,
     Array,
     Choice,
@@ -36,6 +36,7 @@ from .values import (
 from .walker import Walker
 
 WRITE = "copy it first, or make a new array"
+ALL = Known(slice(None))
 
 
 class Arrays(Walker):
@@ -92,25 +93,64 @@ class Arrays(Walker):
             return self.distribute(index, lambda one: self.array_item(value, one, node), node)
         if isinstance(array, Array):
             if is_index(index):
-                return self._row(value, array, index, node)
-            parts = index.items if isinstance(index, Row) else ()
-            if parts and len(parts) <= len(array.shape) and all(map(is_index, parts)):
-                if len(parts) == len(array.shape):
-                    return self._element_at(array, parts, node)
-                found: Any = value
-                for part in parts:
-                    found = self.array_item(found, part, node)
-                return found
-            first, *rest = parts or (index,)
+                if not array.shape:
+                    self.leave("an array without axes has no items", node)
+                return self._part_at(value, array, [index], node)[0]
+            parts = index.items if isinstance(index, Row) else (index,)
+            if self._looks_up(array, parts):
+                part, _, rest = self._part_at(value, array, parts, node)
+                return self.array_item(part, rest, node) if rest else part
+            first, *others = parts
             if array.shape and self.is_cut(first):
                 found = self.part_of(value, array, first, node)
-                if not rest:
+                if not others:
                     return found
-                return self.array_item(found, Row((Known(slice(None)), *rest)), node)
+                return self.array_item(found, Row((ALL, *others)), node)
             places = self.array_of(index)
             if is_integers(places):
                 return self._rows(array, places, node)
         return self.array_call(_item, [value, self._index(index, node)], {}, node)
+
+    def _looks_up(self, array: Array, parts: Sequence[Any]) -> bool:
+        """Whether these are integers and slices, and not all of them known."""
+        places = [part for part in parts if is_index(part)]
+        slices = [part for part in parts if is_slice(part)]
+        return (
+            len(places) + len(slices) == len(parts) <= len(array.shape)
+            and len(places) > 0
+            and (
+                not slices
+                or any(isinstance(p, Number) for p in places)
+                or any(map(self.is_cut, slices))
+            )
+        )
+
+    def _part_at(
+        self, value: Any, array: Array, parts: Sequence[Any], node: ast.AST
+    ) -> tuple[Any, dict[int, int], Row | None]:
+        """What is at the integers among these, by their axes; the places; and which part of it the
+        slices name, None for all of it.
+        """
+        places = {
+            axis: self.place_within(part, self.axis_length(array, axis, node), node)
+            for axis, part in enumerate(parts)
+            if is_index(part)
+        }
+        shape = tuple(n for axis, n in enumerate(array.shape) if axis not in places)
+        if list(places) == [0]:
+            made = self.apply("gather", array.id, places[0])
+        else:
+            made = self.apply("take_at", array.id, *places.values(), axes=list(places))
+        slices = [part for part in parts if not is_index(part)]
+        rest = Row(tuple(slices)) if any(map(_is_short, slices)) else None
+        if not shape:
+            if is_integers(array):
+                return Number("int64", self.compute("index_to_signed", made)), places, rest
+            kind = "float32" if array.dtype == np.float32 else "float64"
+            return Number(kind, made), places, rest
+        bases = frozenset({value.address}) if isinstance(value, Reference) else array.bases
+        part = Array(made, array.dtype, shape, bases, array.outer, array.computed)
+        return part, places, rest
 
     def _rows(self, array: Array, places: Array, node: ast.AST) -> Any:
         """The rows that an array of integers names; a run with a negative one is left."""
@@ -161,34 +201,6 @@ class Arrays(Walker):
             "int_to_index", at, exit=self.exit("an index that is out of range", node)
         )
 
-    def _position(self, array: Array, index: Any, node: ast.AST) -> int:
-        """An index along the first axis, within bounds."""
-        return self.place_within(index, self.length(array, node), node)
-
-    def _places(self, array: Array, index: Sequence[Any], node: ast.AST) -> list[int]:
-        """An index along each axis, within bounds."""
-        return [
-            self.place_within(one, self.axis_length(array, axis, node), node)
-            for axis, one in enumerate(index)
-        ]
-
-    def _element_at(self, array: Array, index: Sequence[Any], node: ast.AST) -> Number:
-        """The element at an index along each axis."""
-        places = self._places(array, index, node)
-        made = self.apply("gather" if len(places) == 1 else "take_element", array.id, *places)
-        if is_integers(array):
-            return Number("int64", self.compute("index_to_signed", made))
-        return Number("float32" if array.dtype == np.float32 else "float64", made)
-
-    def _row(self, value: Any, array: Array, index: Any, node: ast.AST) -> Any:
-        if len(array.shape) < 2:
-            if not array.shape:
-                self.leave("an array without axes has no items", node)
-            return self._element_at(array, [index], node)
-        made = self.apply("gather", array.id, self._position(array, index, node))
-        bases = frozenset({value.address}) if isinstance(value, Reference) else array.bases
-        return Array(made, array.dtype, array.shape[1:], bases, array.outer, array.computed)
-
     def array_store(self, owner: Any, index: Any, value: Any, node: ast.AST) -> None:
         """Assigns to an item or slice of an array."""
         contents = self.contents(owner, node)
@@ -197,22 +209,44 @@ class Arrays(Walker):
             self.refuse(node, "a write to such an array", WRITE)
         self._no_views(owner, node)
         parts = index.items if isinstance(index, Row) else (index,)
-        if all(map(is_index, parts)) and len(parts) == len(array.shape):
-            held = self._element(value, array, node)
-            made = self._replaced(array, list(parts), held, node)
-            self.store(owner, ArrayContents(replace(array, id=made)), node)
-            return
-        if all(map(is_index, parts)) and 0 < len(parts) < len(array.shape):
-            row = self._row_for(array, len(parts), value, node)
-            if row is not None:
-                made = self._replaced(array, list(parts), row, node)
-                self.store(owner, ArrayContents(replace(array, id=made)), node)
-                return
+        # Places are computed on several ways, on which the value has to stay what it is.
+        with self.holding(value):
+            if self._looks_up(array, parts):
+                part, places, rest = self._part_at(owner, array, parts, node)
+                held = self._new_part(part, rest, value, array, node)
+                made = self._replaced(array, places, held)
+            elif array.shape and len(parts) == 1 and self.is_cut(index):
+                made = with_cut(self, array, index, value, node)
+            else:
+                made = self._stored(array, owner, index, value, node)
+        self.store(owner, ArrayContents(replace(array, id=made)), node)
+
+    def _stored(self, array: Array, owner: Any, index: Any, value: Any, node: ast.AST) -> int:
+        """An array after an assignment by a known index."""
         args = [owner, self._index(index, node), value]
         found = self.array_of(self.array_call(_stored, args, {}, node))
         if not isinstance(found, Array) or found.shape != array.shape:
             self.refuse(node, "such a write to an array", WRITE)
-        self.store(owner, ArrayContents(replace(array, id=found.id)), node)
+        return found.id
+
+    def _new_part(
+        self, part: Any, rest: Row | None, value: Any, array: Array, node: ast.AST
+    ) -> int:
+        """The part of an array after an assignment to what slices name of it, or to all of it."""
+        if not isinstance(part, Array):
+            return self._element(value, array, node)
+        if rest is None:
+            made = filled_part(self, part, value, node)
+            return self._stored(part, part, ALL, value, node) if made is None else made
+        if len(rest.items) == 1 and self.is_cut(rest.items[0]):
+            return with_cut(self, part, rest.items[0], value, node)
+        return self._stored(part, part, rest, value, node)
+
+    def _replaced(self, array: Array, places: dict[int, int], value: int) -> int:
+        """The array with the part at these places replaced."""
+        if list(places) == [0]:
+            return self.apply("replace_row", array.id, value, places[0])
+        return self.apply("replace_at", array.id, value, *places.values(), axes=list(places))
 
     def replace_array(self, owner: Any, value: Any, node: ast.AST) -> None:
         """Gives an array the values of another, in place."""
@@ -226,21 +260,6 @@ class Arrays(Walker):
             self.refuse(node, "such an operator in place on an array", "write x = x + …")
         self._no_views(owner, node)
         self.store(owner, ArrayContents(replace(before, id=after.id)), node)
-
-    def _row_for(self, array: Array, axes: int, value: Any, node: ast.AST) -> int | None:
-        """What is assigned to a row, or to a row of rows: an array of that shape, or a number for
-        all of its elements; None for anything else.
-        """
-        row = Array(-1, array.dtype, array.shape[axes:], computed=array.computed)
-        if kind_of(value) in REAL and not row.computed:
-            self.expect_shapes()
-            like = self.constant(np.zeros(row.shape, row.dtype))
-            value = self.array_call(np.full_like, [replace(row, id=like), value], {}, node)
-        found = self.array_of(value)
-        if not isinstance(found, Array):
-            return None
-        same = (found.dtype, found.shape) == (row.dtype, row.shape)
-        return found.id if same else None
 
     def _element(self, value: Any, array: Array, node: ast.AST) -> int:
         kind = array.dtype.name
@@ -259,17 +278,6 @@ class Arrays(Walker):
             self.leave("an element is set to no number", node)
         return self.as_real(value, kind, node)
 
-    def _replaced(self, array: Array, index: list[Any], value: int, node: ast.AST) -> int:
-        """The array with one element or row replaced."""
-        if len(index) == len(array.shape) > 1:
-            return self.apply("replace_element", array.id, value, *self._places(array, index, node))
-        at = self._position(array, index[0], node)
-        if len(index) > 1:
-            held = self.apply("gather", array.id, at)
-            row = Array(held, array.dtype, array.shape[1:], computed=array.computed)
-            value = self._replaced(row, index[1:], value, node)
-        return self.apply("replace_row", array.id, value, at)
-
     def _no_views(self, owner: Reference, node: ast.AST) -> None:
         """Refuses a write to an array of which a view is in use."""
         values = [*names_of(self.state), *self.held[: self.statement]]
@@ -281,6 +289,11 @@ class Arrays(Walker):
             self.refuse(
                 node, "a write to an array of which a slice is in use", "copy the slice first"
             )
+
+
+def _is_short(index: Any) -> bool:
+    """Whether a slice may leave out something."""
+    return any(not isinstance(end, Known) or end.object is not None for end in index.over)
 
 
 def _is_view(value: Any, address: int) -> bool:

@@ -8,6 +8,7 @@ that NumPy would make shorter leaves. Otherwise its length is computed.
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,19 @@ import numpy.typing as npt
 from ..ragged import Ragged
 from .columns import CAPACITY
 from .state import ArrayContents
-from .values import WHOLE, Array, Known, Lazy, Number, Reference, Row, is_index, is_integers
+from .values import (
+    REAL,
+    WHOLE,
+    Array,
+    Known,
+    Lazy,
+    Number,
+    Reference,
+    Row,
+    is_index,
+    is_integers,
+    kind_of,
+)
 from .walker import Walker
 
 _INDICES = 2**32
@@ -52,6 +65,67 @@ def known_array(walker: Walker, given: npt.NDArray[Any]) -> Array | None:
     return Array(walker.constant(given.astype(np.uint32)), np.dtype(np.int64), given.shape)
 
 
+def with_cut(walker: Walker, array: Array, index: Lazy, value: Any, node: ast.AST) -> int:
+    """An array after an assignment to a slice by computed ends."""
+    rows, part = _cut_of(walker, array, index, node)
+    held = filled_part(walker, part, value, node)
+    if held is None or part.computed:
+        advice = "write the length, as in x[k : k + 2], and assign a number or as many"
+        walker.refuse(node, "such a write to a slice by computed ends", advice)
+    return walker.apply("replace_row", array.id, held, rows)
+
+
+def _cut_of(walker: Walker, array: Array, index: Lazy, node: ast.AST) -> tuple[int, Array]:
+    """The indices of the rows of a slice by computed ends, and the rows."""
+    if is_integers(array):
+        walker.refuse(node, "a slice of integers by computed ends", "look them up one by one")
+    length = walker.length(array, node)
+    start, stop, _ = index.over
+    width = width_of(index.node)
+    computed = width is None or array.computed
+    seen = CAPACITY if width is None else width
+    if width is None:
+        first, count = walker.bounds(start, stop, length, node)
+    else:
+        text = "a slice that is shorter than it is written"
+        inside = walker.compare("GtE", start, Known(0), node)
+        walker.guard(inside, text, node)
+        inside = walker.compare("LtE", stop, length, node)
+        walker.guard(inside, text, node)
+        first, count = start, Known(width)
+    rows = consecutive(walker, first, count, length, seen)
+    made = walker.apply("gather", array.id, rows)
+    shape = (seen, *array.shape[1:])
+    return rows, Array(made, array.dtype, shape, array.bases, array.outer, computed)
+
+
+def consecutive(walker: Walker, first: Any, count: Any, last: Any, seen: int) -> int:
+    """So many indices from one on; ``last`` stands for those after it."""
+    exit = walker.exit("a slice that is too long", walker.node)
+    ends = [walker.as_int(one) for one in (first, count, last)]
+    return walker.compute(f"rows{seen}", *ends, exit=exit)
+
+
+def filled_part(walker: Walker, part: Array, value: Any, node: ast.AST) -> int | None:
+    """What is assigned to a part of an array: an array of its shape, or a number for all of its
+    elements; None for anything else.
+    """
+    if kind_of(value) in REAL and not part.computed:
+        walker.expect_shapes()
+        like = walker.constant(np.zeros(part.shape, part.dtype))
+        value = walker.array_call(np.full_like, [replace(part, id=like), value], {}, node)
+    found = walker.array_of(value)
+    if not isinstance(found, Array):
+        return None
+    same = (found.dtype, found.shape) == (part.dtype, part.shape)
+    return found.id if same else None
+
+
+def cut(walker: Walker, array: Array, first: Any, count: Any, last: Any, seen: int) -> int:
+    """So many rows of an array from one on; ``last`` stands for those after it."""
+    return walker.apply("gather", array.id, consecutive(walker, first, count, last, seen))
+
+
 class Cuts(Walker):
     """Parts of arrays along their first axis."""
 
@@ -64,7 +138,7 @@ class Cuts(Walker):
         self.guard(self.compare("GtE", count, Known(0), node), "a negative length", node)
         row = self.fold(lambda: function((1, *(one.object for one in rest))), [], node).object
         one = Array(self.constant(row), row.dtype, row.shape)
-        made = self.cut(one, Known(0), count, Known(0), CAPACITY)
+        made = cut(self, one, Known(0), count, Known(0), CAPACITY)
         return self.allocate(
             ArrayContents(Array(made, row.dtype, (CAPACITY, *row.shape[1:]), computed=True))
         )
@@ -85,7 +159,7 @@ class Cuts(Walker):
             for place in (at, self.index_of(self.as_int(after), node))
         )
         count = self.binary("Sub", end, first, node)
-        made = self.cut(values, first, count, Known(max(len(ragged.values) - 1, 0)), CAPACITY)
+        made = cut(self, values, first, count, Known(max(len(ragged.values) - 1, 0)), CAPACITY)
         return Array(made, values.dtype, (CAPACITY, *values.shape[1:]), computed=True)
 
     def is_cut(self, index: Any) -> bool:
@@ -102,41 +176,26 @@ class Cuts(Walker):
 
     def part_of(self, value: Any, array: Array, index: Lazy, node: ast.AST) -> Array:
         """A slice by computed ends, which is a view."""
-        if is_integers(array):
-            self.refuse(node, "a slice of integers by computed ends", "look them up one by one")
-        length = self.length(array, node)
-        start, stop, _ = index.over
-        width = width_of(index.node)
-        computed = width is None or array.computed
-        seen = CAPACITY if width is None else width
-        if width is None:
-            first, count = self.bounds(start, stop, length, node)
-        else:
-            text = "a slice that is shorter than it is written"
-            inside = self.compare("GtE", start, Known(0), node)
-            self.guard(inside, text, node)
-            inside = self.compare("LtE", stop, length, node)
-            self.guard(inside, text, node)
-            first, count = start, Known(width)
-        made = self.cut(array, first, count, length, seen)
         bases = frozenset({value.address}) if isinstance(value, Reference) else array.bases
-        shape = (seen, *array.shape[1:])
-        return Array(made, array.dtype, shape, bases, array.outer, computed)
+        return replace(_cut_of(self, array, index, node)[1], bases=bases)
 
 
 def width_of(node: Any) -> int | None:
-    """The length of a slice ``e : e + n`` or ``e - n : e``, of an ``e`` without effects."""
+    """The length of a slice such as ``e : e + n`` or ``e - 1 : e + n``, ``e`` without effects."""
     if not isinstance(node, ast.Slice) or node.lower is None or node.upper is None:
         return None
-    for longer, other, operator in (
-        (node.upper, node.lower, ast.Add),
-        (node.lower, node.upper, ast.Sub),
-    ):
-        if not isinstance(longer, ast.BinOp) or not isinstance(longer.op, operator):
-            continue
-        count = longer.right.value if isinstance(longer.right, ast.Constant) else None
-        plain = (ast.Name, ast.Constant, ast.BinOp, ast.operator, ast.expr_context)
-        same = ast.dump(longer.left) == ast.dump(other)
-        if same and type(count) is int and all(isinstance(one, plain) for one in ast.walk(other)):
-            return count
+    (one, first), (other, end) = _offset(node.lower), _offset(node.upper)
+    plain = (ast.Name, ast.Constant, ast.BinOp, ast.operator, ast.expr_context)
+    same = ast.dump(one) == ast.dump(other)
+    if same and end >= first and all(isinstance(part, plain) for part in ast.walk(one)):
+        return end - first
     return None
+
+
+def _offset(node: ast.expr) -> tuple[ast.expr, int]:
+    """An expression as another one and a number that is added to it."""
+    if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
+        count = node.right.value
+        if type(count) is int and isinstance(node.op, ast.Add | ast.Sub):
+            return node.left, count if isinstance(node.op, ast.Add) else -count
+    return node, 0

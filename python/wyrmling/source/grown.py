@@ -31,6 +31,7 @@ from .columns import (
     references_of,
     single_forms,
 )
+from .cuts import consecutive, cut
 from .join import Incoming
 from .state import ArrayContents, GrownContents, ListContents
 from .values import REAL, WHOLE, Array, Choice, Known, Lazy, Number, Reference, Row, kind_of
@@ -140,13 +141,6 @@ class Grown(Walker):
         self._bar(item)
         return parts_of(item, heap)
 
-    def cut(self, array: Array, first: Any, count: Any, last: Any, seen: int) -> int:
-        """So many rows of an array from one on; ``last`` stands for those after it."""
-        exit = self.exit("a slice that is too long", self.node)
-        ends = [self.as_int(one) for one in (first, count, last)]
-        rows = self.compute(f"rows{seen}", *ends, exit=exit)
-        return self.apply("gather", array.id, rows)
-
     # What a list does.
 
     def grow(self, owner: Reference, item: Any, node: ast.AST) -> None:
@@ -166,7 +160,7 @@ class Grown(Walker):
             last = self.binary("Sub", capacity, Known(1), node)
             count = self.binary("Mult", capacity, Known(2), node)
             made = [
-                replace(one, id=self.cut(one, Known(0), count, last, CAPACITY))
+                replace(one, id=cut(self, one, Known(0), count, last, CAPACITY))
                 for one in contents.columns
             ]
             return Row(tuple(made))
@@ -211,7 +205,7 @@ class Grown(Walker):
         first, count = self.bounds(start, stop, contents.length, node)
         last = self.binary("Add", contents.length, Known(0), node)
         columns = [
-            replace(one, id=self.cut(one, first, self._room(count, node), last, CAPACITY))
+            replace(one, id=cut(self, one, first, self._room(count, node), last, CAPACITY))
             for one in contents.columns
         ]
         return first, self.allocate(GrownContents(contents.form, count, tuple(columns)))
@@ -283,7 +277,7 @@ class Grown(Walker):
             self.guard(some, "an array of an empty list", node)
         found = []
         for one in contents.columns:
-            made = self.cut(one, Known(0), contents.length, contents.length, CAPACITY)
+            made = cut(self, one, Known(0), contents.length, contents.length, CAPACITY)
             array = Array(made, one.dtype, one.shape, computed=True)
             found.append(self.allocate(ArrayContents(array)))
         if not isinstance(form, RowForm):
@@ -318,7 +312,7 @@ class Grown(Walker):
                 grown = isinstance(one, Array) and one.computed and one.shape
                 if grown and one.shape[0] != length:
                     count = self.length(one, node)
-                    id = self.cut(one, Known(0), count, count, length)
+                    id = cut(self, one, Known(0), count, count, length)
                     shape = (length, *one.shape[1:])
                     array = Array(id, one.dtype, shape, computed=True)
                     made.append(self.allocate(ArrayContents(array)))
@@ -401,15 +395,26 @@ class Grown(Walker):
         if isinstance(index, Lazy | Choice):
             self.refuse(node, "del of such an item of a list of computed length", ADVICE)
         self.place_within(index, contents.length, node)
-        first, _ = self.bounds(index, Known(None), contents.length, node)
+        first, count = self.bounds(index, Known(None), contents.length, node)
         after = self.binary("Add", first, Known(1), node)
-        _, rest = self._between(contents, after, Known(None), node)
-        if isinstance(index, Known) and index.object == 0:
-            # All that is left is what comes after it, as of a queue.
-            self.store(owner, self.contents(rest, node), node)
-            return
-        self.store(owner, replace(contents, length=first), node)
-        self.grown_extend(owner, None, [rest], None, node)
+        fewer = self.binary("Sub", count, Known(1), node)
+        left = self.binary("Sub", contents.length, Known(1), node)
+        moved = self._shifted(contents, after, first, fewer)
+        self.store(owner, replace(moved, length=left), node)
+
+    def _shifted(self, contents: GrownContents, first: Any, to: Any, count: Any) -> GrownContents:
+        """So many items from one place on copied to another."""
+        ends = [consecutive(self, at, count, contents.length, CAPACITY) for at in (first, to)]
+        columns = [
+            replace(
+                one,
+                id=self.apply(
+                    "replace_row", one.id, self.apply("gather", one.id, ends[0]), ends[1]
+                ),
+            )
+            for one in contents.columns
+        ]
+        return replace(contents, columns=tuple(columns))
 
     def grown_insert(
         self, owner: Any, contents: GrownContents, args: list[Any], _: Any, node: ast.AST
@@ -419,11 +424,14 @@ class Grown(Walker):
             self.leave("arguments do not fit", node)
         if isinstance(args[0], Choice):
             self.refuse(node, "an insertion at one of several places", ADVICE)
-        first, rest = self._between(contents, args[0], Known(None), node)
-        with self.holding(owner, rest, args[1]):
-            self.store(owner, replace(contents, length=first), node)
+        first, count = self.bounds(args[0], Known(None), contents.length, node)
+        after = self.binary("Add", first, Known(1), node)
+        with self.holding(owner, args[1]):
             self.grow(owner, args[1], node)
-            return self.grown_extend(owner, None, [rest], None, node)
+            moved = self._shifted(self.contents(owner, node), first, after, count)
+            self.store(owner, moved, node)
+            self.grown_store(owner, first, args[1], node)
+        return Known(None)
 
     def grown_sum(self, left: Any, right: Any, node: ast.AST) -> Any:
         """``x + y`` of two lists: a new one."""

@@ -90,10 +90,6 @@ class Operations:
         """``owner.append(item)`` (``grown.py``)."""
         raise NotImplementedError
 
-    def cut(self, array: Any, first: Any, count: Any, last: Any, seen: int) -> int:
-        """So many rows of an array (``grown.py``)."""
-        raise NotImplementedError
-
     def grown_item(self, value: Any, index: Any, node: ast.AST) -> Any:
         """An item of a list of computed length (``grown.py``)."""
         raise NotImplementedError

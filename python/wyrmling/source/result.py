@@ -14,6 +14,7 @@ from typing import Any
 
 from . import form
 from .columns import NumberForm, built, single_forms
+from .cuts import cut
 from .state import (
     ArrayContents,
     DictContents,
@@ -122,7 +123,7 @@ class Returned(Walker):
             self.refuse(node, what, "return np.array(…) of it")
         parts = []
         for at, one in enumerate(contents.columns):
-            made = self.cut(one, Known(0), contents.length, contents.length, one.shape[0])
+            made = cut(self, one, Known(0), contents.length, contents.length, one.shape[0])
             parts.append(form.Leaf(results.add(made, "array", (*path, at)), "array"))
         return form.Make(ItemsOf(contents.form), parts)
 

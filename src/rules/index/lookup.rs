@@ -57,8 +57,21 @@ fn check_targets(targets: &[u32], n: usize) -> Result<()> {
     }
 }
 
+/// Whether several indices follow one another, as those of a slice do.
+pub(super) fn follow(indices: &[u32]) -> bool {
+    indices.len() > 1
+        && indices
+            .windows(2)
+            .all(|pair| pair[1] == pair[0].wrapping_add(1))
+}
+
 /// Copies rows of `width` elements. All indices are rows of `table`.
 fn copy_rows<T: Copy>(table: &[T], indices: &[u32], width: usize, out: &mut [T]) {
+    if follow(indices) {
+        let first = indices[0] as usize * width;
+        out.copy_from_slice(&table[first..first + indices.len() * width]);
+        return;
+    }
     for (o, &i) in out.chunks_exact_mut(width.max(1)).zip(indices) {
         o.copy_from_slice(&table[i as usize * width..(i as usize + 1) * width]);
     }
@@ -150,8 +163,12 @@ impl Scatter for ScatterRows {
         let width = size(&out.shape[1..]);
         with_real!(out.data.dtype(), T => {
             let (rows, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
+            // Rows that follow one another are one run.
+            let run = if follow(indices) { indices.len() } else { 1 };
+            let width = width * run;
             for (row, &i) in rows.chunks_exact(width.max(1)).zip(indices) {
-                let out = &mut out[i as usize * width..(i as usize + 1) * width];
+                let first = i as usize * (width / run);
+                let out = &mut out[first..first + width];
                 for (o, &r) in out.iter_mut().zip(row) {
                     *o += r;
                 }

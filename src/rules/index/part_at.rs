@@ -35,9 +35,9 @@ fn part_shape(name: &str, array: &Type, axes: &[usize], indices: &[&Type]) -> Re
 }
 
 /// Where runs of the part begin, in C order, and how many elements each has.
-type Runs = (SmallVec<[usize; 4]>, usize);
+type PartRuns = (SmallVec<[usize; 4]>, usize);
 
-fn runs(name: &str, shape: &[usize], axes: &[usize], indices: &[View<'_>]) -> Result<Runs> {
+fn runs(name: &str, shape: &[usize], axes: &[usize], indices: &[View<'_>]) -> Result<PartRuns> {
     let end = axes.last().map_or(0, |last| last + 1);
     let run = size(&shape[end..]);
     let mut starts: SmallVec<[usize; 4]> = SmallVec::from_elem(0, 1);
@@ -60,7 +60,7 @@ fn runs(name: &str, shape: &[usize], axes: &[usize], indices: &[View<'_>]) -> Re
 }
 
 /// Changes the elements of the part by those of `values`, one after the other.
-fn change<T: Copy>(runs: &Runs, part: &[T], whole: &mut [T], by: impl Fn(&mut T, T)) {
+fn change<T: Copy>(runs: &PartRuns, part: &[T], whole: &mut [T], by: impl Fn(&mut T, T)) {
     let run = runs.1;
     for (start, values) in runs.0.iter().zip(part.chunks_exact(run.max(1))) {
         let there = whole[*start..*start + run].iter_mut();
@@ -69,7 +69,7 @@ fn change<T: Copy>(runs: &Runs, part: &[T], whole: &mut [T], by: impl Fn(&mut T,
 }
 
 /// Copies a part over that of another array.
-fn write(runs: &Runs, part: View<'_>, out: &mut SliceMut<'_>) {
+fn write(runs: &PartRuns, part: View<'_>, out: &mut SliceMut<'_>) {
     if let SliceMut::U32(out) = out {
         change(runs, part.indices(), out, |to, value| *to = value);
         return;
@@ -80,7 +80,7 @@ fn write(runs: &Runs, part: View<'_>, out: &mut SliceMut<'_>) {
 }
 
 /// Copies the part out of an array.
-fn read<T: Copy>(runs: &Runs, whole: &[T], out: &mut [T]) {
+fn read<T: Copy>(runs: &PartRuns, whole: &[T], out: &mut [T]) {
     let run = runs.1;
     for (start, out) in runs.0.iter().zip(out.chunks_exact_mut(run.max(1))) {
         out.copy_from_slice(&whole[*start..*start + run]);

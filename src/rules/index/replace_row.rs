@@ -4,13 +4,14 @@
 //! which differs from the last in a row. Whoever runs it and needs the old array no more lets the new
 //! one have its memory ([`Operator::update`]), so that an assignment costs what it writes.
 
-use super::lookup::{check_indices, index};
-use crate::array::{SliceMut, Type, Typed, View, ViewMut, with_real};
+use super::lookup::{check_indices, follow, index};
+use crate::array::{Shape, SliceMut, Type, Typed, View, ViewMut, size, with_real};
 use crate::error::{Error, Result};
 use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real, same_shape};
 
 /// Operand 0 with the row (along its first axis) at the index of operand 2, one number, replaced by
-/// operand 1. The rows may hold indices.
+/// operand 1; or with the rows at the indices of operand 2, an array of one axis that ascends, replaced by
+/// those of operand 1. The rows may hold indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReplaceRow;
 
@@ -23,13 +24,25 @@ fn copy(from: View<'_>, to: &mut SliceMut<'_>) {
     with_real!(to.dtype(), T => T::slice_mut(to).copy_from_slice(from.real::<T>()));
 }
 
-/// Writes `values` over the row.
+/// Writes `values` over the rows.
 fn write(values: View<'_>, at: View<'_>, out: ViewMut<'_>) -> Result<()> {
     let indices = at.indices();
     check_indices(|| "replace_row".into(), indices, out.shape[0])?;
-    let width = values.data.len();
-    let mut data = out.data;
-    copy(values, &mut data.part(indices[0] as usize * width, width));
+    if let Some(k) = indices.windows(2).position(|pair| pair[0] >= pair[1]) {
+        return Err(Error::Index(format!(
+            "replace_row: expected indices that ascend, got {} after {} at position {k}",
+            indices[k + 1],
+            indices[k]
+        )));
+    }
+    let (width, mut data) = (size(&out.shape[1..]), out.data);
+    // Rows that follow one another are one run.
+    let run = if follow(indices) { indices.len() } else { 1 };
+    for (k, run) in indices.chunks(run.max(1)).enumerate() {
+        let count = run.len() * width;
+        let rows = View::new(values.shape, values.data.part(k * count, count));
+        copy(rows, &mut data.part(run[0] as usize * width, count));
+    }
     Ok(())
 }
 
@@ -45,7 +58,11 @@ impl Operator for ReplaceRow {
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x, values, at] = arity::<3>("replace_row", args)?;
         index("replace_row", at)?;
-        same_shape("replace_row: the index", &[], &at.shape)?;
+        if at.ndim() > 1 {
+            return Err(Error::Shape(format!(
+                "replace_row: expected one index, or an array of one axis of them, got {at}"
+            )));
+        }
         let Some((_, row)) = x.shape.split_first() else {
             return Err(Error::Shape(
                 "replace_row: a single number has no rows to replace".into(),
@@ -55,7 +72,8 @@ impl Operator for ReplaceRow {
             real("replace_row", x)?;
             crate::rules::same_dtype("replace_row", x, values)?;
         }
-        same_shape("replace_row: values", row, &values.shape)?;
+        let expected: Shape = at.shape.iter().chain(row).copied().collect();
+        same_shape("replace_row: values", &expected, &values.shape)?;
         Ok((*x).clone())
     }
 

@@ -373,3 +373,75 @@ def elements_of_integers(x, where):
         for j in range(2):
             total += x[where[i, j], j] * (1 + where[j][i])
     return total
+
+
+@at(M)
+def columns_in_a_loop(x):
+    y = np.zeros((2, 3))
+    for j in range(2):
+        y[:, j] = x[:, -1 - j] * x[j, 0]
+        y[:, j + 1] += y[:, j] ** 2
+        y[1:, j] = 0.5 * y[:1, j + 1]
+    return np.sum(y * y) + y[:, 2] @ x[:, 1]
+
+
+@at(M + 2.0 * np.eye(2))
+def orthogonal_columns(x):
+    q = np.zeros((2, 2))
+    for j in range(2):
+        v = x[:, j]
+        for k in range(j):
+            v = v - (q[:, k] @ x[:, j]) * q[:, k]
+        q[:, j] = v / np.sqrt(v @ v)
+    return np.sum(q * x) + q[0, 1]
+
+
+@at(M)
+def factor_by_parts_of_rows(x):
+    a = x @ x.T + 3.0 * np.eye(2)
+    low = np.zeros((2, 2))
+    for i in range(2):
+        for j in range(i + 1):
+            rest = a[i, j] - low[i, :j] @ low[j, :j]
+            low[i, j] = np.sqrt(rest) if i == j else rest / low[j, j]
+    return low[0, 0] * low[1, 1] + low[1, 0]
+
+
+@at(M, 3)
+def parts_of_three_axes(x, n):
+    y = np.zeros((2, n, 2))
+    for i in range(2):
+        for j in range(n):
+            y[i, j] += x[i] * (j + 1)
+            y[:, j, i] *= 2.0
+        y[i, :, 1] = 0.5
+        y[:, 1:, i] += y[:, :-1, i]
+    return np.sum(y[1, :, 0] * y[0, :, 0]) + y[1][2] @ x[0]
+
+
+@at(np.linspace(0.2, 0.9, 6), 3)
+def windows_are_assigned(x, n):
+    y = np.zeros(8)
+    for i in range(n):
+        y[i : i + 3] += x[i] * x[i : i + 3]
+        y[i + 1 : i + 3] = y[i : i + 2] * 0.5
+        y[i + 4 : i + 5] = 0.25
+        y[i + 2 : i + 2] = 7.0
+    return np.sum(y**2)
+
+
+@at(np.linspace(0.2, 0.9, 12).reshape(6, 2), 3)
+def windows_of_rows_are_assigned(x, n):
+    y = x * 2.0
+    for i in range(n):
+        y[i : i + 2] = x[i + 1 : i + 3] * y[i : i + 2]
+        y[i, i - 1 : i + 1] = y[0, 0]
+    return np.sum(y**2)
+
+
+@at(M, 2)
+def a_column_that_is_not_there(x, n):
+    total = 0.0
+    for j in range(n + 1):
+        total += np.sum(x[:, j])
+    return total

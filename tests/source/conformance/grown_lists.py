@@ -182,3 +182,29 @@ def a_queue(x):
         if first > 1.5:
             waiting.append(first * 0.5)
     return total
+
+
+@at(V)
+def items_are_inserted_and_deleted_anywhere(x):
+    made = []
+    for i in range(len(x)):
+        made.insert(i // 2, x[i] * (i + 1))
+        made.insert(-1, x[0] + i)
+        made.insert(1000, x[i])
+        if len(made) > 5:
+            del made[-2]
+            del made[1]
+    total = 0.0
+    for k in range(len(made)):
+        total += made[k] * (k % 3 + 1)
+    return total
+
+
+@at(V)
+def pairs_are_inserted(x):
+    made = []
+    for i in range(len(x)):
+        made.insert(0, (x[i], i))
+        made.insert(len(made) // 2, (x[i] * x[0], 2))
+    first = made.pop(0)
+    return first[0] * sum(value * k for value, k in made)
