@@ -117,16 +117,69 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     reference: None,
     internal: Some("assignments in functions that are read"),
     cases: || {
-        let case = |shape: &[usize]| {
+        let case = |(shape, at): (&[usize], &[usize])| {
+            let rows: Shape = at.iter().chain(&shape[1..]).copied().collect();
             let args = vec![
                 Argument::real(shape, ANY),
-                Argument::real(&shape[1..], ANY),
-                Argument::index(&[], shape[0]),
+                Argument::real(&rows, ANY),
+                Argument::index(at, shape[0]),
             ];
             Case::new(OpRef::Static(&ReplaceRow), args)
         };
-        [[5].as_slice(), &[4, 3], &[3, 2, 2], &[1, 0]]
-            .map(case)
-            .into()
+        // Any one index ascends.
+        let cases: [(&[usize], &[usize]); 7] = [
+            (&[5], &[]),
+            (&[4, 3], &[]),
+            (&[3, 2, 2], &[]),
+            (&[1, 0], &[]),
+            (&[5], &[1]),
+            (&[4, 3], &[1]),
+            (&[4, 3], &[0]),
+        ];
+        cases.map(case).into()
     },
 }];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::{Array, Dense, View};
+
+    fn replaced(indices: &[u32]) -> Result<Vec<f64>> {
+        let (shape, rows) = ([4, 2], [indices.len(), 2]);
+        let x = Dense::new(&shape, (0..8).map(f64::from).collect())?;
+        let values = (0..indices.len() * 2).map(|k| -1.0 - k as f64).collect();
+        let values = Dense::new(&rows, values)?;
+        let at = Array::from(Dense::from(indices.to_vec()));
+        let (x, values) = (Array::from(x), Array::from(values));
+        let args: [View<'_>; 3] = [x.view(), values.view(), at.view()];
+        let mut out = vec![0.0; 8];
+        let data = SliceMut::F64(&mut out);
+        ReplaceRow.eval(
+            &args,
+            ViewMut {
+                shape: &shape,
+                data,
+            },
+        )?;
+        Ok(out)
+    }
+
+    #[test]
+    fn rows_are_replaced_whether_they_follow_one_another_or_not() {
+        let run = [0.0, 1.0, -1.0, -2.0, -3.0, -4.0, 6.0, 7.0];
+        assert_eq!(replaced(&[1, 2]).unwrap(), run);
+        let apart = [-1.0, -2.0, 2.0, 3.0, -3.0, -4.0, 6.0, 7.0];
+        assert_eq!(replaced(&[0, 2]).unwrap(), apart);
+        assert_eq!(replaced(&[]).unwrap()[..3], [0.0, 1.0, 2.0]);
+    }
+
+    #[test]
+    fn indices_that_do_not_ascend_are_refused() {
+        for indices in [[1, 1], [2, 0]] {
+            let error = replaced(&indices).unwrap_err().to_string();
+            assert!(error.contains("expected indices that ascend"), "{error}");
+        }
+        assert!(replaced(&[3, 4]).is_err());
+    }
+}
