@@ -58,6 +58,9 @@ fn copy_and_dot<M: Machine, T: Number>(
 multiversion! {
     /// Copies the rows `indices`.
     pub(super) fn gather<T: Number>(m: M, table: &Table, indices: &[u32], out: &mut [T]) {
+        if table.width() == 0 {
+            return;
+        }
         let start = table.pointer::<T>();
         if table.width() == 1 {
             for (o, &i) in out.iter_mut().zip(indices) {
@@ -66,9 +69,10 @@ multiversion! {
             }
             return;
         }
-        by_width!(M, T, table.width().max(1), W => {
-            for (row, &i) in out.chunks_exact_mut(W).zip(indices) {
-                copy(m, start, i, row);
+        by_width!(M, T, table.width(), W => {
+            // A plain loop: LLVM knows the width of a row then, whatever it inlines.
+            for (k, &i) in indices.iter().enumerate() {
+                copy(m, start, i, &mut out[k * W..k * W + W]);
             }
         });
     }
@@ -85,9 +89,9 @@ multiversion! {
         }
         let start = table.pointer::<T>();
         by_width!(M, T, table.width(), W => {
-            let rows = rows.chunks_exact_mut(W).zip(others.chunks_exact(W));
-            for ((o, &i), (row, other)) in out.iter_mut().zip(indices).zip(rows) {
-                *o = copy_and_dot(m, start, i, row, other);
+            for (k, &i) in indices.iter().enumerate() {
+                let here = k * W..k * W + W;
+                out[k] = copy_and_dot(m, start, i, &mut rows[here.clone()], &others[here]);
             }
         });
     }
@@ -107,11 +111,11 @@ multiversion! {
         }
         let (start, other_start) = (table.pointer::<T>(), other_table.pointer::<T>());
         by_width!(M, T, table.width(), W => {
-            let rows = rows.chunks_exact_mut(W).zip(others.chunks_exact_mut(W));
-            let indices = indices.iter().zip(other_indices);
-            for ((o, (&i, &j)), (row, other)) in out.iter_mut().zip(indices).zip(rows) {
-                copy(m, other_start, j, other);
-                *o = copy_and_dot(m, start, i, row, other);
+            for (k, &i) in indices.iter().enumerate() {
+                let here = k * W..k * W + W;
+                let other = &mut others[here.clone()];
+                copy(m, other_start, other_indices[k], other);
+                out[k] = copy_and_dot(m, start, i, &mut rows[here], other);
             }
         });
     }

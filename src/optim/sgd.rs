@@ -102,7 +102,7 @@ multiversion! {
 ///
 /// # Safety
 /// The table has rows of one number, `indices` are rows of it, and others reach it by moves if at all.
-#[inline]
+#[inline(always)]
 unsafe fn add_numbers<T: Number>(
     table: &Table,
     indices: &[u32],

@@ -122,7 +122,7 @@ impl Positives {
     }
 
     /// What a user knows.
-    #[inline]
+    #[inline(always)]
     pub(super) fn of_user(&self, user: u32) -> KnownItems<'_> {
         let row = match &self.users {
             None => user as usize,
