@@ -12,17 +12,33 @@ multiversion! {
     /// Whether a number is so small that its products may be subnormal, and is not 0.
     pub(crate) fn any_tiny<T: Real>(_machine: M, x: &[T]) -> bool {
         let least = T::min_positive_value() * T::of(ABOVE);
-        // Without a branch for each number, so that LLVM vectorises the loop.
-        let found = |x: &[T]| x.iter().fold(false, |any, &x| any | ((x != T::zero()) & (x.abs() < least)));
-        x.chunks(256).any(found)
+        for x in x.chunks(256) {
+            // Without a branch for each number, so that LLVM vectorises the loop.
+            let mut any = false;
+            for &x in x {
+                any |= (x != T::zero()) & (x.abs() < least);
+            }
+            if any {
+                return true;
+            }
+        }
+        false
     }
 }
 
 multiversion! {
     /// Whether no number is larger than this, or NaN.
     pub(crate) fn all_at_most<T: Real>(_machine: M, x: &[T], most: T) -> bool {
-        let found = |x: &[T]| x.iter().fold(true, |all, &x| all & (x.abs() <= most));
-        x.chunks(256).all(found)
+        for x in x.chunks(256) {
+            let mut all = true;
+            for &x in x {
+                all &= x.abs() <= most;
+            }
+            if !all {
+                return false;
+            }
+        }
+        true
     }
 }
 

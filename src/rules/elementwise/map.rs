@@ -66,7 +66,11 @@ multiversion! {
             let at = start.min(n - LANES);
             let (x, out) = (x[at..].first_chunk::<LANES>(), out[at..].first_chunk_mut::<LANES>());
             if let (Some(x), Some(o)) = (x, out) {
-                if x.iter().fold(true, |all, &x| all & O::within(x)) {
+                let mut all = true;
+                for &x in x {
+                    all &= O::within(x);
+                }
+                if all {
                     for l in 0..LANES {
                         o[l] = O::f(x[l]);
                     }

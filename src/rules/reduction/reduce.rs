@@ -231,7 +231,14 @@ multiversion! {
                 lanes[l] = pick::<T, O>(lanes[l], x[l]);
             }
         }
-        lanes.iter().chain(rest).fold(first, |a, &b| pick::<T, O>(a, b))
+        let mut kept = first;
+        for &x in &lanes {
+            kept = pick::<T, O>(kept, x);
+        }
+        for &x in rest {
+            kept = pick::<T, O>(kept, x);
+        }
+        kept
     }
 }
 
