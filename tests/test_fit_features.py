@@ -49,3 +49,53 @@ def test_entries_of_a_ragged_are_read_by_computed_numbers() -> None:
     for k in (3, -4):
         with pytest.raises(IndexError, match=f"index {k} is out of range; there are 3 arrays"):
             wy.grad(f, mode="source")(1.5, k)
+
+
+def first_entry(x: Any, ragged: Any) -> Any:
+    return x[0] * ragged[0][0] * len(ragged)
+
+
+def entry_at(x: Any, ragged: Any, k: int) -> Any:
+    return x[0] * ragged[k].sum()
+
+
+def by_entries(x: Any, ragged: Any) -> Any:
+    total = 0.0
+    for k in range(2):
+        for i in ragged[k]:
+            total += x[i % 2] * (i + 1)
+    return total
+
+
+OTHER: Any = None
+
+
+def by_a_global(x: Any) -> Any:
+    return x[0] * OTHER[1][0]
+
+
+@pytest.mark.parametrize("mode", ["source", "auto"])
+def test_another_ragged_is_another_program(mode: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.array([1.5, 10.0])
+    ones = wy.Ragged.from_list([[2, 1], [3]])
+    twos = wy.Ragged.from_list([[5, 1], [7], [8]])
+    halves = wy.Ragged.from_list([[2.5, 1.0], [4.5]])
+    for f, given in ((first_entry, [ones, twos, halves]), (by_entries, [ones, twos])):
+        slopes = wy.value_and_grad(f, mode=mode)
+        for ragged in [*given, *given]:
+            for _ in range(3):
+                value, slope = slopes(x, ragged)
+                assert value == f(x, ragged)
+                unit = np.eye(2)
+                assert slope == pytest.approx([f(one, ragged) for one in unit], rel=1e-14)
+    slopes = wy.value_and_grad(entry_at, mode=mode)
+    for ragged in (halves, wy.Ragged.from_list([[1.0], [2.0, 0.5]]), halves):
+        for k in (0, 1, -1):
+            assert slopes(x, ragged, k)[0] == entry_at(x, ragged, k)
+    slopes = wy.value_and_grad(by_a_global, mode=mode)
+    for ragged in (ones, twos, halves, ones):
+        monkeypatch.setitem(globals(), "OTHER", ragged)
+        for _ in range(4):
+            assert slopes(x)[0] == by_a_global(x)
+            closed = wy.value_and_grad(lambda x, held=ragged: x[0] * held[1][0], mode=mode)
+            assert closed(x)[0] == by_a_global(x)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._core import Variable
+from ..ragged import Ragged
 from . import scope as places
 from .join import Retag
 from .refuse import Unreadable
@@ -195,7 +196,8 @@ class Environment(Walker):
         if isinstance(found, set | bytearray):
             self.refuse(node, _title(kind.__name__, place), "make it a tuple")
         if (
-            isinstance(found, types.FunctionType | types.ModuleType | type)
+            # What is in a Ragged never changes, and is written into the program.
+            isinstance(found, types.FunctionType | types.ModuleType | type | Ragged)
             or kind in KINDS
             or isinstance(found, types.BuiltinFunctionType | types.MethodType | np.ufunc)
             or found is None

@@ -207,7 +207,7 @@ class Walker(Operations):
         kind = kind_of(value)
         assert kind is not None, value
         made = value.object
-        if kind in ("float64", "numpy_bool"):
+        if kind in ("float64", "int64", "numpy_bool"):
             made = made.item()
         return self.constant(made)
 
