@@ -263,7 +263,8 @@ def tile(A: Like, reps: int | Sequence[int]) -> Variable:
 def repeat(a: Like, repeats: int | Sequence[int] | Array, axis: int | None = None) -> Variable:
     """Each element several times: as often as one number says, or as its own does.
 
-    Without an axis the array is flattened first.
+    Without an axis the array is flattened first; so is a number, along its first or last axis, as
+    NumPy has it.
 
     Raises ValueError for a negative count, or counts that are not one for each element.
 
@@ -273,6 +274,8 @@ def repeat(a: Like, repeats: int | Sequence[int] | Array, axis: int | None = Non
     array([1., 2., 2., 2.])
     """
     x = ravel(a) if axis is None else constant(a)
+    if x.ndim == 0 and type(axis) is int and axis in (0, -1):
+        x = ravel(x)
     at = axis_of("repeat", 0 if axis is None else axis, x.ndim)
     if np.asarray(repeats).dtype == bool:
         repeats = np.asarray(repeats, int)  # a mask: once, or not at all
