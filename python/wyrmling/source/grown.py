@@ -203,7 +203,8 @@ class Grown(Walker):
     ) -> tuple[Any, Reference]:
         """Where a slice begins, and a new list of what is in it."""
         first, count = self.bounds(start, stop, contents.length, node)
-        last = self.binary("Add", contents.length, Known(0), node)
+        # An empty slice at the end has room for one item, too, and nothing is behind the last.
+        last = self.larger(self.binary("Sub", contents.length, Known(1), node), Known(0), node)
         columns = [
             replace(one, id=cut(self, one, first, self._room(count, node), last, CAPACITY))
             for one in contents.columns

@@ -208,3 +208,19 @@ def pairs_are_inserted(x):
         made.insert(len(made) // 2, (x[i] * x[0], 2))
     first = made.pop(0)
     return first[0] * sum(value * k for value, k in made)
+
+
+@at(1.3)
+@at(0.2)
+def emptied_from_the_front(x):
+    rest, first, again = [x, 2 * x], [x, 3 * x], [x * x, x]
+    turns = 0
+    while turns < 4 and x < 90.0:
+        turns += 1
+        if rest:
+            x = x + 0.1 * rest.pop(0)
+        if first:
+            del first[0]
+        again = again[1:]
+        x = x * 1.5 + len(first) + len(again)
+    return np.sin(x)
