@@ -204,7 +204,9 @@ def test_a_model_of_integers_is_measured_on_a_text_file(
     model = tmp_path / "model.safetensors"
     BPR(epochs=2, num_threads=1).fit(train).save(model)
     users, items = test.user_ids.take(test.users), test.item_ids.take(test.items)
-    rows = [f"{user},{item}\n" for user, item in zip(users, items, strict=True)]
+    # Zeros in front of some: 7 and 07 are one user.
+    pairs = enumerate(zip(users, items, strict=True))
+    rows = [f"{user:0{1 + row % 2 * 3}},{item}\n" for row, (user, item) in pairs]
     (tmp_path / "test.csv").write_text("".join(rows))
     assert run("evaluate", model, tmp_path / "test.csv", "--json", "--metric", "ndcg@10") == 0
     found = json.loads(capsys.readouterr().out)

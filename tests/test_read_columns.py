@@ -221,6 +221,14 @@ def test_parquet_is_read(plays: Path) -> None:
     assert data.values is None
     assert data.weights is not None
     assert data.weights.tolist() == [5, 2.5, 1]
+    several = plays.parent / "several.parquet"
+    pl.read_parquet(plays).with_columns(score=pl.lit(2.0)).write_parquet(several)
+    with pytest.raises(ValueError, match="expected one of the rating"):
+        read_interactions(several)
+    data = read_interactions(several, weight_column="score")
+    assert data.values is not None
+    assert data.weights is not None
+    assert (data.values.tolist(), data.weights.tolist()) == ([5, 2.5, 1], [2, 2, 2])
     data = read_interactions(plays, weight_column="stars", rating_column="stars")
     assert data.values is not None
     assert data.weights is not None
@@ -326,6 +334,14 @@ def test_what_is_read_as_something_else_is_no_rating(tmp_path: Path) -> None:
         assert both.values is not None
         assert both.weights is not None
         assert both.values.tolist() == both.weights.tolist() == [10, 1, 7]
+    # Of two columns that are known as ratings one is something else.
+    several = written(tmp_path / "several.csv", "user,item,rating,score\nann,tea,5,2\n")
+    with pytest.raises(ValueError, match="one of the rating, not several"):
+        read_interactions(several)
+    scored = read_interactions(several, weight_column="score")
+    assert scored.values is not None
+    assert scored.weights is not None
+    assert (scored.values.tolist(), scored.weights.tolist()) == ([5], [2])
     # The error is about the weight.
     with pytest.raises(ValueError, match="as the weight"):
         read_interactions(written(tmp_path / "nan.csv", lines), weight_column=2)

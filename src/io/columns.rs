@@ -134,16 +134,10 @@ impl GivenColumns {
         let rating = match &self.rating {
             Some(column) => Some(line.given(RATING, column)?),
             None if !rated => None,
-            None => {
-                let found = match header {
-                    true => line.by_header(RATING)?,
-                    // If the first two are not the user and the item, the third need not be the rating.
-                    false => {
-                        (first.width() > 2 && user.at < 2 && item.at < 2).then(|| line.taken(2))
-                    }
-                };
-                found.filter(|found| !others.iter().any(|other| line.is_at(other, found.at)))
-            }
+            None if header => line.by_header(RATING, others)?,
+            // If the first two are not the user and the item, the third need not be the rating.
+            None if user.at > 1 || item.at > 1 || first.width() < 3 => None,
+            None => (!line.is_among(others, 2)).then(|| line.taken(2)),
         };
         let taken = [Some(user.at), Some(item.at), rating.as_ref().map(|r| r.at)];
         for (at, roles) in [
@@ -190,12 +184,12 @@ impl Context<'_> {
         }
     }
 
-    /// Whether a column that is given is the one at a place.
-    fn is_at(&self, column: &Column, at: usize) -> bool {
-        match column {
+    /// Whether one of these columns is the one at a place.
+    fn is_among(&self, columns: &[Column], at: usize) -> bool {
+        columns.iter().any(|column| match column {
             Column::At(given) => *given == at,
             Column::Named(name) => self.header && self.first.field(at) == name,
-        }
+        })
     }
 
     /// All columns, for a message.
@@ -238,7 +232,7 @@ impl Context<'_> {
         if !self.header {
             return self.given(role, &Column::At(at));
         }
-        match self.by_header(role)? {
+        match self.by_header(role, &[])? {
             Some(taken) => Ok(taken),
             None => {
                 let what = role.what;
@@ -252,9 +246,11 @@ impl Context<'_> {
         }
     }
 
-    /// The one column that the header names so.
-    fn by_header(&self, role: Role) -> Result<Option<Taken>> {
-        match role.places(self.first)[..] {
+    /// The one column that the header names so, and that is none of the others.
+    fn by_header(&self, role: Role, others: &[Column]) -> Result<Option<Taken>> {
+        let mut places = role.places(self.first);
+        places.retain(|&at| !self.is_among(others, at));
+        match places[..] {
             [] => Ok(None),
             [at] => Ok(Some(self.taken(at))),
             [..] => {

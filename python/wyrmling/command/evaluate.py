@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 
 from ..data import Ids
+from ..data.ids import Numbers
 from ..evaluation import evaluate
 from ..recommend import Recommender
 from . import files
@@ -21,10 +22,14 @@ def run(options: argparse.Namespace) -> None:
     model = Recommender.load(options.model)
     data, _ = files.read(options)
     # A file of text has no integers.
+    users, user_ids = _spelled(model.user_ids, data.user_ids)
+    items, item_ids = _spelled(model.item_ids, data.item_ids)
     data = replace(
         data,
-        user_ids=_spelled(model.user_ids, data.user_ids),
-        item_ids=_spelled(model.item_ids, data.item_ids),
+        users=users[data.users],
+        items=items[data.items],
+        user_ids=user_ids,
+        item_ids=item_ids,
     )
     metrics = options.metric or list(METRICS)
     found = evaluate(
@@ -42,9 +47,9 @@ def run(options: argparse.Namespace) -> None:
         print(f"{name:{width}}  {found[name]:.4f}{between}")
 
 
-def _spelled(known: Ids, written: Ids) -> Ids:
-    """Ids as a model knows them."""
-    return Ids([known.spelled(id) if isinstance(id, str) else id for id in written])
+def _spelled(known: Ids, written: Ids) -> tuple[Numbers, Ids]:
+    """Ids as a model knows them, and the number of each as it is written: of 7, as 7 or as 07."""
+    return Ids.of([known.spelled(id) if isinstance(id, str) else id for id in written])
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -84,21 +84,20 @@ def read(
         options.weight_column,
         options.time_column,
     )
-    if least is None and not rated:
-        return data, columns
     if data.values is None:
+        if not rated and least is None:
+            return data, columns
         asks = "the model explicit" if least is None else "--min-rating"
         raise ValueError(f"{options.file} has no ratings, which {asks} asks for")
-    if least is None:
-        return data, columns
-    keep = data.values >= least
-    if not keep.any():
-        raise ValueError(
-            f"of {count(len(data), 'interaction')} in {options.file} none is rated "
-            f"{least:g} or more, the highest {data.values.max():g}"
-        )
-    kept = data.take(keep)
-    return kept if rated else replace(kept, values=None), columns
+    if least is not None:
+        keep = data.values >= least
+        if not keep.any():
+            raise ValueError(
+                f"of {count(len(data), 'interaction')} in {options.file} none is rated "
+                f"{least:g} or more, the highest {data.values.max():g}"
+            )
+        data = data.take(keep)
+    return data if rated else replace(data, values=None), columns
 
 
 def check_destination(path: str, source: str, option: str = "--out") -> None:

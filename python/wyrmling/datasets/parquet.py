@@ -45,15 +45,18 @@ def read_parquet(
     names_of, columns_of = _library(name)
     names = _readable(name, names_of)
     taken: dict[str, str] = {}
-    for what, column in given.items():
+    # Ratings last: they are not looked for where weights and times are.
+    for what in ("weight", "time", "user", "item", "rating"):
+        column = given[what]
         if column is not None:
             taken[what] = _given(name, what, column, names)
         elif what in ("user", "item") or (what == "rating" and ratings):
-            found = _found(name, what, names)
+            read = [taken[other] for other in ("weight", "time") if other in taken]
+            left = [column for column in names if what != "rating" or column not in read]
+            found = _found(name, what, left)
             if found is not None:
                 taken[what] = found
-    if given["rating"] is None and taken.get("rating") in (taken.get("weight"), taken.get("time")):
-        taken.pop("rating", None)
+    taken = {what: taken[what] for what in given if what in taken}
     # What is given as the rating may count as the weight too.
     others = [column for what, column in taken.items() if what != "rating"]
     if len(set(others)) < len(others) or taken.get("rating") in (taken["user"], taken["item"]):

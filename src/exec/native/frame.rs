@@ -127,7 +127,7 @@ pub(super) enum ArrayStep {
     Return(Vec<Use>),
 }
 
-/// The arrays of a run. The elements that a [`ElementAddress`] names stay where they are until its place
+/// The arrays of a run. The elements that an [`ElementAddress`] names stay where they are until its place
 /// is set: the array there holds them, stays where it is, and shares them with nobody who could change
 /// them, since an array is changed only if nobody else has its elements. They are changeable from when
 /// [`claim`](Self::claim) found that nobody else has them until something here reads the array again:

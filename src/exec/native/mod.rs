@@ -213,7 +213,8 @@ impl Native {
         // - of as many `ElementAddress`es as the frame has places;
         // - of elements of an array, by indices below the lengths of its axes: of the last ones it compares
         //   each with its length, of the first one the position, which cannot overflow as `MANY` limits
-        //   counts, with the count. The frame keeps them where they are until its place is set, and those of an argument, whose address is loaded once, stay as long as the caller has `args`.
+        //   counts, with the count. The frame keeps them where they are until its place is set, and those of
+        //   an argument, whose address is loaded once, stay as long as the caller has `args`.
         //   They are loaded as the element type that the function says, which is the array's: `accept` compared
         //   it for arguments and for results of operators, `Function::check` for constants, records and
         //   what blocks are given. They are stored to only below the number that may be changed, which is 0

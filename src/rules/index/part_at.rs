@@ -2,7 +2,8 @@
 //! axis it is one element.
 //!
 //! The indices are numbers that are known only at run time. By rows, one axis after the other, the same is
-//! a lookup in a copy of a row, and an assignment copies the row twice; these cost what they touch.
+//! a lookup in a copy of a row, and an assignment copies the row twice; these cost what they touch. Along the
+//! first axis alone `gather` and `replace_row` do the same, by which tables have rows and gradients of rows.
 
 use smallvec::SmallVec;
 
@@ -331,3 +332,42 @@ pub(super) const ENTRIES: &[Entry] = &[
         },
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::{Array, Dense};
+
+    #[test]
+    fn parts_of_tables_of_indices_are_replaced() {
+        let table = Array::from(Dense::new(&[2, 3], (0..6_u32).collect()).unwrap());
+        let column = Array::from(Dense::from(vec![8_u32, 9]));
+        let at = Array::from(1_u32);
+        let args = [table.view(), column.view(), at.view()];
+        let types = [table.ty(), column.ty(), at.ty()];
+        let op = ReplaceAt {
+            axes: [1].as_slice().into(),
+        };
+        assert_eq!(op.infer(&types.each_ref()).unwrap(), table.ty());
+        let mut out = vec![7_u32; 6];
+        let data = SliceMut::U32(&mut out);
+        let shape = &[2, 3];
+        op.eval(&args, ViewMut { shape, data }).unwrap();
+        assert_eq!(out, [0, 8, 2, 3, 9, 5]);
+    }
+
+    #[test]
+    fn axes_that_do_not_ascend_or_are_not_there_are_refused() {
+        let array = Type::new(crate::array::DType::F64, &[2, 3]);
+        let at = Type::new(crate::array::DType::U32, &[]);
+        for axes in [[1, 0], [0, 0], [0, 2]] {
+            let op = TakeAt {
+                axes: axes.as_slice().into(),
+            };
+            let error = op.infer(&[&array, &at, &at]).unwrap_err().to_string();
+            assert!(error.contains("ascending, of"), "{error}");
+        }
+        let none = TakeAt { axes: Shape::new() };
+        assert!(none.infer(&[&array]).is_err());
+    }
+}
