@@ -15,12 +15,12 @@ use numpy::{
     Element, PyArray, PyArrayMethods, PyReadonlyArray, PyUntypedArray, PyUntypedArrayMethods,
 };
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 
 use super::convert::{refuse_subclass, shown, type_name};
 use crate::array::show_shape;
+use crate::python::once::intern;
 
 /// An array of element type `T` with as many axes as `D` has, in C order.
 ///

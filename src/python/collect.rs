@@ -28,7 +28,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use pyo3::PyVisit;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::gc::PyTraverseError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyWeakrefMethods, PyWeakrefReference};
 
@@ -36,6 +35,7 @@ use super::holders::{Holders, What};
 use crate::error::Result;
 use crate::graph::Variable;
 use crate::process;
+use crate::python::once::intern;
 use crate::reserve;
 use crate::rules::OpRef;
 

@@ -13,13 +13,13 @@ use numpy::{
     PyUntypedArrayMethods,
 };
 use pyo3::exceptions::{PyIndexError, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::array::{Array, DType, Dense, Element, Shape, show_shape, vec_for, with_dense};
 use crate::error::Error;
 use crate::interrupt::Poller;
+use crate::python::once::intern;
 use crate::reserve;
 
 /// What an array was made from, which decides whether its element type binds others.

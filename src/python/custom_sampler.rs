@@ -10,7 +10,6 @@ use numpy::PyArray1;
 use pyo3::PyVisit;
 use pyo3::exceptions::PyValueError;
 use pyo3::gc::PyTraverseError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -22,6 +21,7 @@ use super::long_call::end_in_child;
 use crate::array::{Array, Dense, Shape, Slice, show_shape, vec_for};
 use crate::error::Result;
 use crate::process;
+use crate::python::once::intern;
 use crate::train::{CustomSampler, SampleBlock};
 
 /// A Python function that draws items. See the [module documentation](self).

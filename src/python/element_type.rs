@@ -7,13 +7,13 @@
 //! goes out, so that no operator pays for it.
 
 use numpy::PyArrayDescr;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat};
 
 use super::{Object, convert};
 use crate::array::{Array, DType};
 use crate::graph::{Kind, Variable};
+use crate::python::once::intern;
 
 /// An element type of NumPy that variables have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,10 +7,10 @@ use pyo3::exceptions::{
     PyKeyboardInterrupt, PyMemoryError, PyNotADirectoryError, PyOSError, PyPermissionError,
     PyRuntimeError, PyTypeError, PyValueError,
 };
-use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::error::{Error, Raised};
+use crate::python::once::intern;
 
 pyo3::import_exception!(numpy.linalg, LinAlgError);
 pyo3::import_exception!(numpy.exceptions, AxisError);

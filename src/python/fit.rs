@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use pyo3::exceptions::PyTypeError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -22,6 +21,7 @@ use crate::array::Array;
 use crate::error::Result;
 use crate::exec::Program;
 use crate::process::Mutex;
+use crate::python::once::intern;
 use crate::train::{self, Fit, Flow, Observer, Source};
 
 /// A record that grows while a run goes on.

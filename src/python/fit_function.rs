@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
@@ -22,6 +21,7 @@ use crate::array::{Array, DType, Type, element_count};
 use crate::error::Result;
 use crate::exec::{Leaf, LossArgument, Program, SampleLoss, batched};
 use crate::ir::{Datum, Function, ValueId};
+use crate::python::once::intern;
 use crate::table::Table;
 use crate::train::{DrawnLength, FunctionLoss, SampleValue, Source};
 

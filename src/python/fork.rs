@@ -1,10 +1,10 @@
 //! Forks, as Python announces them: see [`crate::process`].
 
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::process;
+use crate::python::once::intern;
 use crate::table::lock;
 
 #[pyfunction]

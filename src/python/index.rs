@@ -11,7 +11,6 @@
 
 use numpy::PyUntypedArray;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 
@@ -21,6 +20,7 @@ use super::operand;
 use super::variable::PyVariable;
 use crate::array::{Dense, show_shape, size};
 use crate::graph::{Variable, ops};
+use crate::python::once::intern;
 use crate::rules::SliceItem;
 
 /// One end of a slice.

@@ -8,13 +8,13 @@
 
 use numpy::{PyArray1, PyArrayDescrMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::convert::{as_numpy, describe, elements};
 use crate::array::{Dense, Shape, vec_for};
 use crate::interrupt::Poller;
+use crate::python::once::intern;
 
 /// Integers that are looked at between two looks for signals.
 const NARROWED: usize = 1 << 20;

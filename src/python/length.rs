@@ -20,13 +20,13 @@ use pyo3::PyVisit;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::gc::PyTraverseError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyTuple};
 
 use super::Object;
 use super::variable::PyVariable;
 use crate::graph::{Variable, ops};
+use crate::python::once::intern;
 
 /// The length of an axis of a variable that follows an input, or of several the product: an integer
 /// that knows what it is the length of.

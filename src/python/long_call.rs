@@ -24,26 +24,34 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pyo3::intern;
+use pyo3::ffi;
 use pyo3::prelude::*;
 
 use super::error::raised;
 use crate::error::{Error, Result};
 use crate::interrupt::{self, POLL_INTERVAL, WaitOnce};
 use crate::process::{self, Mutex};
+use crate::python::once::intern;
 use crate::table::lock::Membership;
 
-/// Waits once without the interpreter's lock, and runs the handlers of signals. A thread that
-/// does not hold the lock takes it for a moment. See [`interrupt::wait`].
+/// Waits once without the interpreter's lock, and runs the handlers of signals. A thread of Python's
+/// that does not hold the lock takes it for a moment. One of ours that runs no Python code leaves the lock
+/// alone: the handlers run in the main thread, which asks the work to stop, and to become a thread of
+/// Python's takes a lock of CPython that a fork at that moment leaves locked in the child (CPython
+/// 3.11 resets it too late). See [`interrupt::wait`].
 ///
 /// # Errors
 /// What a signal handler raised.
 pub(super) fn attend_once(slice: WaitOnce<'_>) -> Result<()> {
-    let seen = Python::try_attach(|py| {
+    // SAFETY: any thread may call it at any time; it reads a thread-local pointer, which is null in a
+    // thread that Python does not know, and when there is no interpreter.
+    let runs_python = !unsafe { ffi::PyGILState_GetThisThreadState() }.is_null();
+    let attend = |py: Python<'_>| {
         py.detach(|| slice(POLL_INTERVAL));
         py.check_signals().map_err(raised)
-    });
-    // There is no interpreter, or it shuts down.
+    };
+    let seen = runs_python.then(|| Python::try_attach(attend)).flatten();
+    // Python does not know this thread, or the interpreter shuts down.
     seen.unwrap_or_else(|| {
         slice(POLL_INTERVAL);
         Ok(())

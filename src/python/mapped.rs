@@ -10,10 +10,10 @@ use std::sync::Arc;
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyValueError;
-use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::array::{DType, Type};
+use crate::python::once::intern;
 use crate::train::{Mapped, Stored};
 
 /// What numbers of this kind and size are as a column, if they can be read in place.

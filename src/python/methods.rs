@@ -12,7 +12,6 @@ use numpy::PyArrayDescr;
 use pyo3::PyVisit;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::gc::PyTraverseError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -30,6 +29,7 @@ use super::{convert, transform};
 use crate::array::DType;
 use crate::graph::Independent;
 use crate::graph::ops::{self, Reduction};
+use crate::python::once::intern;
 use crate::rules;
 
 /// A reduction over axes, with these arguments besides.

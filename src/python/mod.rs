@@ -44,6 +44,7 @@ mod long_call;
 mod mapped;
 mod memory_order;
 mod methods;
+mod once;
 mod operand;
 mod operators;
 mod optim;
@@ -98,6 +99,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     crate::interrupt::set_wait_hook(long_call::attend_once);
     crate::reserve::check()?;
     fork::register(module)?;
+    once::fill_libraries_cells(module.py())?;
     collect::register(
         module,
         collect::Finder {

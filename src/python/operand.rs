@@ -4,7 +4,6 @@
 //! take the type of what they meet; a NumPy scalar keeps its own, as an array does.
 
 use pyo3::exceptions::{PyIndexError, PyTypeError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
 
@@ -16,6 +15,7 @@ use super::variable::PyVariable;
 use crate::array::{Array, DType};
 use crate::error::Result;
 use crate::graph::{Constant, Variable, ops};
+use crate::python::once::intern;
 use crate::rules::{OpRef, Operator};
 
 /// An operand before its element type is settled.

@@ -11,7 +11,6 @@
 )]
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyTuple};
 
@@ -22,6 +21,7 @@ use super::variable::PyVariable;
 use super::{Object, convert, index};
 use crate::array::{Array, show_shape};
 use crate::graph::{Constant, Variable, ops};
+use crate::python::once::intern;
 use crate::rules;
 
 type This<'py> = Bound<'py, PyVariable>;

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -17,6 +16,7 @@ use super::optim::PyOptimizer;
 use super::variable::PyVariable;
 use crate::array::{DType, Slice, View};
 use crate::optim::{Optimizer, Resumed};
+use crate::python::once::intern;
 use crate::table::Table;
 
 /// Borrowed numbers of either element type.

@@ -13,7 +13,6 @@ use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -32,6 +31,7 @@ use crate::array::{Array, Type};
 use crate::graph::Parameter;
 use crate::optim::{Rule, Settings, Snapshot};
 use crate::process::Mutex;
+use crate::python::once::intern;
 use crate::table::{Gradient, Rows};
 use crate::train;
 

@@ -18,11 +18,11 @@ use std::slice;
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::ffi;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyList, PyString, PyTuple};
 
 use super::variable::PyVariable;
+use crate::python::once::intern;
 
 /// What a function in its public form is bound to, as `__self__`.
 #[pyclass(frozen, module = "wyrmling._core")]

@@ -17,7 +17,6 @@ use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 use pyo3::IntoPyObjectExt;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use smallvec::{SmallVec, smallvec};
@@ -35,6 +34,7 @@ use crate::array::{Array, DType, Dense, Shape, Slice, Type, View, ViewMut, show_
 use crate::error::{Error, Result};
 use crate::graph::Variable;
 use crate::process::{self, Mutex};
+use crate::python::once::intern;
 use crate::rules::{Ex, Key, OpRef, Operator, same_shape};
 
 /// How the types of results are known.

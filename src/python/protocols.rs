@@ -12,9 +12,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use pyo3::exceptions::PyTypeError;
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::argument::{Named, dictionary};
@@ -23,6 +21,7 @@ use super::functions;
 use super::variable::PyVariable;
 use crate::Result;
 use crate::graph::{Variable, ops};
+use crate::python::once::{Once, intern};
 
 type Pair = fn(&Variable, &Variable) -> Result<Variable>;
 
@@ -78,7 +77,7 @@ impl<T> ByAddress<T> {
 
 /// NumPy's universal functions.
 fn ufuncs(py: Python<'_>) -> PyResult<&'static ByAddress<Ufunc>> {
-    static TABLE: PyOnceLock<ByAddress<Ufunc>> = PyOnceLock::new();
+    static TABLE: Once<ByAddress<Ufunc>> = Once::new();
     TABLE.get_or_try_init(py, || {
         let elementwise = elementwise::all().flat_map(|e| {
             e.numpy
@@ -98,7 +97,7 @@ const BEHIND: [&str; 2] = ["_riemann_zeta", "_zeta"];
 
 /// SciPy's universal functions, if SciPy is there: we never import it.
 fn special(py: Python<'_>) -> PyResult<Option<&'static ByAddress<Ufunc>>> {
-    static TABLE: PyOnceLock<ByAddress<Ufunc>> = PyOnceLock::new();
+    static TABLE: Once<ByAddress<Ufunc>> = Once::new();
     if let Some(table) = TABLE.get(py) {
         return Ok(Some(table));
     }

@@ -1,13 +1,13 @@
 //! Ragged columns: `wyrmling.Ragged` as the trainer takes it.
 
 use pyo3::exceptions::PyValueError;
-use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::convert;
 use super::integers::integers;
 use crate::array::Array;
 use crate::interrupt::Poller;
+use crate::python::once::intern;
 use crate::train::Ragged;
 
 /// A copy of a `wyrmling.Ragged`; integers are [of 32 bits](super::integers).

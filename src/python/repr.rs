@@ -1,11 +1,11 @@
 //! `repr()` of a variable.
 
-use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::element_type::ElementType;
 use super::variable::PyVariable;
 use crate::array::{DType, show_shape};
+use crate::python::once::intern;
 
 /// Most elements that are shown.
 const SHOWN: usize = 100;

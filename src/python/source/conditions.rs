@@ -8,19 +8,20 @@
 //! Limit: reading an attribute runs code of the user's where a class has such code. Whoever writes the
 //! steps does not read such attributes.
 
+use pyo3::PyVisit;
 use pyo3::exceptions::{PyAttributeError, PyLookupError, PyTypeError, PyValueError};
 use pyo3::gc::PyTraverseError;
 use pyo3::prelude::*;
 use pyo3::types::{
     PyDict, PyList, PyMappingProxy, PyString, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference,
 };
-use pyo3::{PyVisit, intern};
 use smallvec::SmallVec;
 
 use super::constants::ComparedConstant;
 use super::leaves::{self, LeafKind};
 use crate::python::Object;
 use crate::python::convert::items;
+use crate::python::once::intern;
 
 /// What a call has: the function, the arguments, and what was read of them; `None` where nothing is.
 pub(super) type CallSlots<'py> = SmallVec<[Option<Object<'py>>; 16]>;

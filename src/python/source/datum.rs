@@ -4,7 +4,6 @@
 //! uint32), ``array``, ``bool`` or ``int``.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt};
 
@@ -13,6 +12,7 @@ use crate::array::{Array, DType, Type};
 use crate::ir::{Datum, ValueKind};
 use crate::python::convert::{self, shown};
 use crate::python::integers::integers;
+use crate::python::once::intern;
 
 /// The short name.
 pub(super) fn name(kind: &ValueKind) -> &'static str {

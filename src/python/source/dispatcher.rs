@@ -5,12 +5,11 @@
 
 use std::sync::OnceLock;
 
+use pyo3::PyVisit;
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::PyTraverseError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyInt, PyTuple};
-use pyo3::{PyVisit, intern};
 
 use super::conditions::CallSlots;
 use super::specialization::PySpecialization;
@@ -20,6 +19,7 @@ use crate::exec::Outcome;
 use crate::ir::Datum;
 use crate::python::Object;
 use crate::python::convert::type_name;
+use crate::python::once::{Once, intern};
 use crate::python::variable::PyVariable;
 
 /// A function that runs what was compiled for its arguments.
@@ -82,7 +82,7 @@ impl Watching {
 
 /// Whether somebody watches what Python runs.
 fn is_watched(py: Python<'_>) -> PyResult<bool> {
-    static WATCHING: PyOnceLock<Watching> = PyOnceLock::new();
+    static WATCHING: Once<Watching> = Once::new();
     let watching = WATCHING.get_or_try_init(py, || Watching::new(py))?;
     if !watching.gettrace.bind(py).call0()?.is_none() {
         return Ok(true);

@@ -2,15 +2,14 @@
 
 use numpy::{PyArrayDyn, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyType};
 
 use crate::array::{Array, DType, Type};
 use crate::ir::{Datum, ValueKind};
 use crate::python::convert;
 use crate::python::integers::integers;
+use crate::python::once::{Once, intern};
 
 /// What an argument or a result is: always of exactly one type of Python's.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,13 +43,17 @@ pub(super) fn dtype(name: &str) -> PyResult<DType> {
 
 /// NumPy's class of integers of 64 bits.
 fn int64_class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
-    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    CLASS.import(py, "numpy", "int64")
+    static CLASS: Once<Py<PyType>> = Once::new();
+    let class = CLASS.get_or_try_init(py, || {
+        let class = py.import(intern!(py, "numpy"))?.getattr("int64")?;
+        Ok(class.cast_into::<PyType>()?.unbind())
+    })?;
+    Ok(class.bind(py))
 }
 
 /// NumPy's class of scalars.
 pub(super) fn scalar_class(py: Python<'_>, dtype: DType) -> PyResult<&Bound<'_, PyType>> {
-    static CLASSES: [PyOnceLock<Py<PyType>>; 3] = [const { PyOnceLock::new() }; 3];
+    static CLASSES: [Once<Py<PyType>>; 3] = [const { Once::new() }; 3];
     let place = match dtype {
         DType::F64 => 0,
         DType::F32 => 1,
@@ -58,7 +61,7 @@ pub(super) fn scalar_class(py: Python<'_>, dtype: DType) -> PyResult<&Bound<'_, 
     };
     let class = CLASSES[place].get_or_try_init(py, || {
         let class = py.import(intern!(py, "numpy"))?.getattr(dtype.name())?;
-        Ok::<_, PyErr>(class.cast_into::<PyType>()?.unbind())
+        Ok(class.cast_into::<PyType>()?.unbind())
     })?;
     Ok(class.bind(py))
 }
