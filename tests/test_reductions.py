@@ -310,3 +310,48 @@ def test_linear_recurrence_names_what_does_not_fit():
     for error, text, call in refused:
         with pytest.raises(error, match="linear_recurrence: .*" + text):
             call()
+
+
+LONG_SUMS = {
+    "all": ((3_000_001,), None),
+    "rows": ((400_003, 3), 0),
+    "columns": ((3, 700_001), 1),
+    "outer and last": ((5, 3, 300_001), (0, 2)),
+    "outer and middle": ((7, 100_003, 2), (0, 1)),
+    "inside": ((2, 300_001, 3), 1),
+    "three": ((300_001, 2, 1, 3), (0, 1)),
+}
+
+
+@pytest.mark.parametrize("case", LONG_SUMS)
+@pytest.mark.parametrize("mean", [False, True])
+def test_sums_of_many_equal_numbers_keep_their_digits(case, mean):
+    """The rounding errors of equal numbers have one sign: a running sum is off by percents."""
+    shape, axis = LONG_SUMS[case]
+    x = wy.Parameter(np.full(shape, 0.1, np.float32))
+    total = np.mean(x, axis) if mean else np.sum(x, axis)
+    exact = np.full(shape, np.float64(np.float32(0.1))).sum(axis)
+    exact = exact / (x.size / total.size) if mean else exact
+    np.testing.assert_allclose(total.value, exact, rtol=2e-5)
+    loss = np.sum(total)
+    np.testing.assert_allclose(wy.freeze(loss).run(), loss.value, rtol=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["source", "trace"])
+def test_gradients_of_repeated_numbers_keep_their_digits(mode):
+    x = np.full((1 << 20, 3), 0.1, np.float32)
+    slope = wy.grad(lambda w, x: np.sum(w * x), mode=mode)
+    exact = np.float64(np.float32(0.1)) * len(x)
+    np.testing.assert_allclose(slope(np.float32(1), x), 3 * exact, rtol=1e-6)
+    np.testing.assert_allclose(slope(np.ones(3, np.float32), x), exact, rtol=2e-5)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_long_products_and_exponentials_keep_their_digits(dtype):
+    x = np.full(3_000_001, 0.1, dtype)
+    number, eps = np.float64(dtype(0.1)), np.finfo(dtype).eps
+    v = wy.Parameter(x)
+    for product in (v @ x, wy.vecdot(v, x), (v[None] @ x[:, None])[0, 0], np.sum(v * v)):
+        np.testing.assert_allclose(product.value, len(x) * number**2, rtol=100 * eps)
+    np.testing.assert_allclose(wy.logsumexp(v).value, np.log(len(x)) + number, rtol=10 * eps)
+    np.testing.assert_allclose(wy.softmax(v).value, 1 / len(x), rtol=100 * eps)

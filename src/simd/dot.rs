@@ -5,8 +5,10 @@
 //! fixed by the length alone: whole blocks of four registers, then one register
 //! at a time into the first, second and third accumulator, what remains into the
 //! fourth; at the end the accumulators and then their lanes are added as a binary
-//! tree. So a result is bit-reproducible per instruction set, and its rounding
-//! error grows with the length divided by 16 to 64 (the number of accumulators).
+//! tree. Slices of more than [`LONG`] elements are cut in half until they are shorter, and the
+//! sums of the halves are added (pairwise summation: Higham, "The accuracy of floating point
+//! summation", SIAM Journal on Scientific Computing 14, 1993). So a result is bit-reproducible per
+//! instruction set, and its rounding error grows with the logarithm of the length.
 //!
 //! These are `#[inline(always)]` and take a [`Machine`]: call them from a body of
 //! `multiversion!`. The functions of the same names in [`crate::simd`] are for
@@ -37,15 +39,43 @@ macro_rules! with_register {
 }
 pub(super) use with_register;
 
+/// Elements that are added up without being cut in half.
+const LONG: usize = 4096;
+
+/// Where a slice of more than [`LONG`] elements is cut: about the middle, so that the first part fills
+/// whole registers.
+fn middle(length: usize) -> usize {
+    (length / 2).next_multiple_of(64)
+}
+
+/// `Σ a[i]·b[i]` of many elements.
+#[cold]
+#[inline(never)]
+fn dot_of_halves<T: Real>(a: &[T], b: &[T]) -> T {
+    let at = middle(a.len());
+    super::dot(&a[..at], &b[..at]) + super::dot(&a[at..], &b[at..])
+}
+
+/// `Σ x[i]` of many elements.
+#[cold]
+#[inline(never)]
+fn sum_of_halves<T: Real>(x: &[T]) -> T {
+    let (first, second) = x.split_at(middle(x.len()));
+    super::sum(first) + super::sum(second)
+}
+
 /// `Σ a[i]·b[i]`.
 #[inline(always)]
 pub fn dot<M: Machine, T: Real>(m: M, a: &[T], b: &[T]) -> T {
     let length = a.len().min(b.len());
+    if length > LONG {
+        return dot_of_halves(&a[..length], &b[..length]);
+    }
     // SAFETY: both slices have so many elements.
     unsafe { dot_at::<Plain, M, T>(m, a.as_ptr(), b.as_ptr(), length) }
 }
 
-/// [`dot`] of the `length` elements from `a` and from `b` on.
+/// [`dot`] of the `length` elements from `a` and from `b` on, which are not cut in half.
 ///
 /// # Safety
 ///
@@ -63,6 +93,9 @@ pub(crate) unsafe fn dot_at<A: LoadStore, M: Machine, T: Real>(
 /// `Σ x[i]`.
 #[inline(always)]
 pub fn sum<M: Machine, T: Real>(m: M, x: &[T]) -> T {
+    if x.len() > LONG {
+        return sum_of_halves(x);
+    }
     with_register!(
         M,
         T,
@@ -348,6 +381,22 @@ mod tests {
             assert_eq!(super::dot(simd::Scalar, &a, &a), want);
             assert_eq!(simd::dot(&a, &a), want);
             assert_eq!(super::sum(simd::Scalar, &a), a.iter().sum::<f32>());
+        }
+    }
+
+    /// Running sums in 64 accumulators are off by .4 % of these.
+    #[test]
+    fn long_sums_are_pairwise() {
+        for n in [super::LONG, super::LONG + 1, (1 << 22) - 3] {
+            let x = vec![0.1f32; n];
+            let exact = n as f64 * f64::from(0.1f32);
+            assert!((f64::from(simd::sum(&x)) / exact - 1.0).abs() < 1e-6);
+            let product = f64::from(0.1f32) * f64::from(0.1f32) * n as f64;
+            assert!((f64::from(simd::dot(&x, &x)) / product - 1.0).abs() < 1e-6);
+            assert_eq!(
+                super::dot(simd::Scalar, &x, &vec![1.0; n - 1]),
+                simd::sum(&x[1..])
+            );
         }
     }
 

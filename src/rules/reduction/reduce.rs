@@ -1,10 +1,13 @@
 //! Reductions over axes.
 //!
 //! All of them walk the operand as runs that fall on one element of the result or
-//! on as many; see [`Broadcast`]. Sums use several accumulators in a fixed order.
+//! on as many; see [`Broadcast`]. Sums use several accumulators in a fixed order, and those of many
+//! summands are pairwise.
+
+use std::iter;
 
 use crate::array::{
-    Broadcast, Number, Real, Shape, Type, Typed, View, ViewMut, broadcast, show_shape, with_real,
+    Broadcast, Number, Real, Shape, Type, Typed, View, ViewMut, broadcast, filled, show_shape, with_real,
 };
 use crate::error::{Error, Result};
 use crate::simd::{self, multiversion};
@@ -81,27 +84,74 @@ fn fold<T: Real>(
 }
 
 #[inline(never)]
-fn sum_into<T: Number>(x: &View<'_>, out: &mut [T], shape: &dyn Fn() -> Shape) {
+fn sum_into<T: Number>(
+    x: &View<'_>,
+    out: &mut [T],
+    shape: &dyn Fn() -> Shape,
+) -> Result<()> {
     let elements = x.real::<T>();
     if elements.len() == out.len() {
         // Each sum is of one number, also of -0, which 0 plus it is not.
         out.copy_from_slice(elements);
-        return;
+        return Ok(());
     }
     if let [out] = out {
         *out = simd::sum(elements);
-        return;
+        return Ok(());
     }
-    let shape = &shape()[..];
+    let shape = shape();
     out.fill(T::default());
-    fold(
-        elements,
-        x.shape,
-        out,
-        shape,
-        |a, run| a + simd::sum(run),
-        |a, b| a + b,
-    );
+    if elements.len() <= LONG * out.len() {
+        add_to(elements, x.shape, out, &shape);
+        return Ok(());
+    }
+    let ones = iter::repeat_n(1, x.shape.len() - shape.len());
+    let shape: Shape = ones.chain(shape.iter().copied()).collect();
+    add_halves_to(elements, x.shape, out, &shape)
+}
+
+/// Summands of one sum that are added one after the other where they do not lie side by side.
+const LONG: usize = 1024;
+
+/// Adds the sums of `x` to `out`, whose shape with reduced axes kept is `shape`.
+fn add_to<T: Number>(x: &[T], x_shape: &[usize], out: &mut [T], shape: &[usize]) {
+    let all = |a, run: &[T]| a + simd::sum(run);
+    fold(x, x_shape, out, shape, all, |a, b| a + b);
+}
+
+/// [`add_to`] of sums of many summands, of as many axes as `x` has. An axis is cut in half and the sums of
+/// the halves are added, so that the rounding error grows with the logarithm of its length.
+fn add_halves_to<T: Number>(
+    x: &[T],
+    x_shape: &[usize],
+    out: &mut [T],
+    shape: &[usize],
+) -> Result<()> {
+    let (&[length, ref x_inner @ ..], &[kept, ref inner @ ..]) = (x_shape, shape) else {
+        add_to(x, x_shape, out, shape);
+        return Ok(());
+    };
+    if inner.is_empty() || x.len() <= LONG * out.len() {
+        add_to(x, x_shape, out, shape);
+        return Ok(());
+    }
+    if kept == length {
+        let parts = out.chunks_exact_mut(out.len() / length);
+        let mut parts = x.chunks_exact(x.len() / length).zip(parts);
+        return parts.try_for_each(|(x, out)| add_halves_to(x, x_inner, out, inner));
+    }
+    let half = length / 2;
+    let (first, second) = x.split_at(half * (x.len() / length));
+    let mut sum = filled(out.len(), T::default())?;
+    for (x, length) in [(first, half), (second, length - half)] {
+        let x_shape: Shape = iter::once(length).chain(x_inner.iter().copied()).collect();
+        sum.fill(T::default());
+        add_halves_to(x, &x_shape, &mut sum, shape)?;
+        for (out, &sum) in out.iter_mut().zip(&sum) {
+            *out += sum;
+        }
+    }
+    Ok(())
 }
 
 /// Sum over axes.
@@ -140,9 +190,8 @@ impl Operator for Sum {
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let shape = || kept(args[0].shape, &self.axes);
         with_real!(out.data.dtype(), T => {
-            sum_into(&args[0], T::slice_mut(&mut out.data), &shape);
-        });
-        Ok(())
+            sum_into(&args[0], T::slice_mut(&mut out.data), &shape)
+        })
     }
 
     fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
@@ -192,7 +241,7 @@ impl Operator for Mean {
         let count: usize = self.axes.iter().map(|&a| args[0].shape[a]).product();
         with_real!(out.data.dtype(), T => {
             let out = T::slice_mut(&mut out.data);
-            sum_into(&args[0], out, &shape);
+            sum_into(&args[0], out, &shape)?;
             for o in out {
                 *o /= T::of(count as f64);
             }
@@ -353,9 +402,8 @@ impl Operator for SumTo {
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let shape = || out.shape.into();
         with_real!(out.data.dtype(), T => {
-            sum_into(&args[0], T::slice_mut(&mut out.data), &shape);
-        });
-        Ok(())
+            sum_into(&args[0], T::slice_mut(&mut out.data), &shape)
+        })
     }
 
     fn aliases(&self, args: &[&Type], _out: &Type) -> bool {

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::array::{Real, Shape, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
-use crate::simd::multiversion;
+use crate::simd::{self, multiversion};
 
 use super::lanes::{Lanes, has_axis};
 
@@ -53,26 +53,45 @@ fn shift_of<T: Real>(largest: T) -> T {
     }
 }
 
-/// What is added up of a number: itself, or the exponential of what it is more than `shift`.
-#[inline(always)]
-fn term<T: Real, const EXPONENTIAL: bool>(v: T, shift: T) -> T {
-    if EXPONENTIAL { (v - shift).v_exp() } else { v }
+multiversion! {
+    /// The softmax of a lane whose elements are side by side.
+    fn softmax_of<T: Real>(machine: M, x: &[T], out: &mut [T]) {
+        let shift = shift_of(maximum(x));
+        for (out, &v) in out.iter_mut().zip(x) {
+            *out = (v - shift).v_exp();
+        }
+        let total = simd::dot::sum(machine, out);
+        out.iter_mut().for_each(|e| *e /= total);
+    }
 }
 
-/// The sum of [terms](term). No closure says which they are: in the wheel's build LLVM would call it for
-/// each number.
+/// Exponentials whose sum is a running one.
+const LONG: usize = 4096;
+
+multiversion! {
+    /// [`exponentials`] of many.
+    fn exponentials_of_halves<T: Real>(x: &[T], shift: T) -> T {
+        let (first, second) = x.split_at(x.len() / 2);
+        exponentials(first, shift) + exponentials(second, shift)
+    }
+}
+
+/// The sum of the exponentials of what is more than `shift`, by halves where there are many.
 #[inline(always)]
-fn sum_of<T: Real, const EXPONENTIAL: bool>(x: &[T], shift: T) -> T {
+fn exponentials<T: Real>(x: &[T], shift: T) -> T {
+    if x.len() > LONG {
+        return exponentials_of_halves(x, shift);
+    }
     let (blocks, rest) = x.as_chunks::<SIDE_BY_SIDE>();
     let mut sums = [T::zero(); SIDE_BY_SIDE];
     for block in blocks {
         for (sum, &v) in sums.iter_mut().zip(block) {
-            *sum += term::<T, EXPONENTIAL>(v, shift);
+            *sum += (v - shift).v_exp();
         }
     }
     let mut total = T::zero();
     for &v in rest {
-        total += term::<T, EXPONENTIAL>(v, shift);
+        total += (v - shift).v_exp();
     }
     if blocks.is_empty() {
         return total;
@@ -85,23 +104,11 @@ fn sum_of<T: Real, const EXPONENTIAL: bool>(x: &[T], shift: T) -> T {
 }
 
 multiversion! {
-    /// The softmax of a lane whose elements are side by side.
-    fn softmax_of<T: Real>(x: &[T], out: &mut [T]) {
-        let shift = shift_of(maximum(x));
-        for (out, &v) in out.iter_mut().zip(x) {
-            *out = (v - shift).v_exp();
-        }
-        let total = sum_of::<T, false>(out, shift);
-        out.iter_mut().for_each(|e| *e /= total);
-    }
-}
-
-multiversion! {
     /// The shift of a lane whose elements are side by side, and the logarithm of the sum of its
     /// exponentials.
     fn log_of_sum<T: Real>(x: &[T]) -> (T, T) {
         let shift = shift_of(maximum(x));
-        (shift, sum_of::<T, true>(x, shift).v_ln())
+        (shift, exponentials(x, shift).v_ln())
     }
 }
 
