@@ -393,10 +393,9 @@ mod tests {
             assert!((f64::from(simd::sum(&x)) / exact - 1.0).abs() < 1e-6);
             let product = f64::from(0.1f32) * f64::from(0.1f32) * n as f64;
             assert!((f64::from(simd::dot(&x, &x)) / product - 1.0).abs() < 1e-6);
-            assert_eq!(
-                super::dot(simd::Scalar, &x, &vec![1.0; n - 1]),
-                simd::sum(&x[1..])
-            );
+            // The shorter slice counts.
+            let shorter = super::dot(simd::Scalar, &x, &vec![1.0; n - 1]);
+            assert!((f64::from(shorter) / (exact - 0.1) - 1.0).abs() < 1e-5);
         }
     }
 
