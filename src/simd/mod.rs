@@ -317,6 +317,10 @@ macro_rules! by_width {
                 const $W: usize = 64;
                 $body
             }
+            128 if usual => {
+                const $W: usize = 128;
+                $body
+            }
             #[allow(
                 non_snake_case,
                 reason = "it stands for the constant of the other arms"
