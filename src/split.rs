@@ -116,6 +116,10 @@ pub(crate) fn try_all<P: Send>(
 
 /// As many threads as there are for so many parts.
 fn all_threads(parts: usize) -> usize {
+    if parts <= 1 {
+        // To ask for the pool takes a call of the system.
+        return parts;
+    }
     let threads = match rayon::current_thread_index() {
         Some(_) => rayon::current_num_threads(),
         None => pool().map_or(1, ThreadPool::current_num_threads),

@@ -84,8 +84,7 @@ def named(ids: Ids, of: npt.NDArray[Any], numbers: Numbers, scores: FloatArray) 
 
 def listed(ids: Ids, numbers: Numbers, scores: FloatArray) -> list[tuple[Id, float]]:
     """The only row of what was found, as the row of :func:`named` would be, by fewer steps."""
-    found, own = numbers[0], scores[0]
+    found, (own,) = numbers[0], scores.tolist()
     if len(found) and found.item(-1) == NO_ITEM:
-        there = found != NO_ITEM
-        found, own = found[there], own[there]
-    return list(zip(ids.values.take(found).tolist(), own.tolist(), strict=True))
+        found = found[found != NO_ITEM]
+    return list(zip(ids.values.take(found).tolist(), own[: len(found)], strict=True))
