@@ -459,11 +459,12 @@ pub(super) fn integers(
     Ok(Some(vec![index(object)?]))
 }
 
-/// Axes that are reduced or dropped: one, or several in a tuple. As in NumPy these are no list and no
-/// array, which other functions take.
+/// Axes that are reduced or dropped: one, or several in a tuple; no list and no array, as in NumPy. With
+/// `of_number` the axis 0 or -1 alone, which a number has not, is none, as in `numpy.ufunc.reduce`.
 pub(super) fn reduced_axes(
     name: &str,
     object: Option<&Bound<'_, PyAny>>,
+    of_number: bool,
 ) -> PyResult<Option<Vec<i64>>> {
     if let Some(object) = object
         && !object.is_instance_of::<PyTuple>()
@@ -475,7 +476,8 @@ pub(super) fn reduced_axes(
             shown(object)
         )));
     }
-    integers("axis", object)
+    let lone = of_number && !object.is_some_and(|o| o.is_instance_of::<PyTuple>());
+    Ok(integers("axis", object)?.filter(|axes| !(lone && matches!(axes[..], [0 | -1]))))
 }
 
 /// Integers given one by one or as one tuple; `None` if there is nothing.

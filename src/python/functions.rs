@@ -424,8 +424,8 @@ fn stack<'py>(
 #[pyfunction]
 #[pyo3(signature = (a, /, axis=None))]
 fn squeeze(a: &Bound<'_, PyAny>, axis: Option<&Bound<'_, PyAny>>) -> PyResult<PyVariable> {
-    let axis = reduced_axes("squeeze", axis)?;
     let x = node("squeeze", a)?;
+    let axis = reduced_axes("squeeze", axis, x.ty()?.ndim() == 0)?;
     let y = ops::squeeze(&x, axis.as_deref())?;
     Ok(PyVariable::view_of(a, &x, y))
 }

@@ -393,8 +393,8 @@ impl PyVariable {
     /// Without axes of length 1: all of them, one, or a tuple of several.
     #[pyo3(signature = (axis=None))]
     fn squeeze(&self, axis: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let axis = convert::reduced_axes("squeeze", axis)?;
         let node = self.node()?;
+        let axis = convert::reduced_axes("squeeze", axis, node.ty()?.ndim() == 0)?;
         Ok(self.view(&node, ops::squeeze(&node, axis.as_deref())?))
     }
 

@@ -19,7 +19,9 @@ pub(super) fn reduction(
     axis: Option<&Bound<'_, PyAny>>,
     keepdims: Given<KeepDims>,
 ) -> PyResult<Variable> {
-    let axis = reduced_axes(kind.name(), axis)?;
+    // NumPy's mean counts elements along an axis, which a number has not.
+    let of_number = kind != Reduction::Mean && x.ty()?.ndim() == 0;
+    let axis = reduced_axes(kind.name(), axis, of_number)?;
     let KeepDims(keepdims) =
         keepdims.named(format_args!("{}: keepdims", kind.name()), "True or False")?;
     let mut numbers = ops::numbers(x)?;

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._core import Variable, constant, expand_dims, fixed, has_variable, reshape, split_axis, stack
-from .operand import Array, Axis, Like, axes_of, axis_of, itself
+from .operand import Array, Axis, Like, axis_of, integers, is_axis_of_number, itself
 from .shaping import broadcast_arrays, moveaxis
 
 
@@ -75,7 +75,9 @@ def apply_over_axes(func: Callable[..., Any], a: Like, axes: Axis) -> Any:
     array([[10.]])
     """
     x = itself(a)
-    for axis in axes_of("apply_over_axes", axes, x.ndim):
+    for axis in integers("apply_over_axes: axes", axes):
+        if x.ndim or not is_axis_of_number(axis):
+            axis = axis_of("apply_over_axes", axis, x.ndim)
         found = itself(func(x, axis))
         if found.ndim != x.ndim:
             found = expand_dims(found, axis)

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import _core
 from .._core import Variable, constant, fixed, gather, reshape, transpose
-from .operand import Like, axis_of
+from .operand import Like, axis_of, lanes
 from .output import finished
 
 
@@ -40,8 +40,7 @@ def take(
 
 def _taken(a: Like, indices: Any, axis: int | None, mode: str) -> Variable:
     x = _core.table(a) if isinstance(indices, Variable) else constant(a)
-    x = reshape(x, -1) if axis is None else x
-    axis = axis_of("take", 0 if axis is None else axis, x.ndim)
+    x, axis = lanes("take", x, axis)
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"mode: expected 'raise', 'wrap' or 'clip', got {mode!r}")
     if mode != "raise":

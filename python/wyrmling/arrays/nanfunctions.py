@@ -18,7 +18,7 @@ from .. import _core
 from .._core import Variable, constant, expand_dims, isnan, stack, where
 from . import reductions
 from .indexing import take
-from .operand import Axis, Like, filling
+from .operand import Axis, Like, filling, ufunc_axes
 from .output import finished
 from .predicates import value
 from .quantiles import between, kind_of, places_of, shares, sorted_lanes
@@ -163,6 +163,7 @@ def _nanvar(
     name: str, x: Any, axis: Axis, ddof: float, keepdims: bool, where_: Any, given: Any
 ) -> Any:
     mask = _valid(name, x, where_)
+    axis = ufunc_axes(name, axis, x.ndim)
     found = variance(name, x, axis, ddof, keepdims, mask, given)
     return where(counted(mask, x, axis, keepdims) > ddof, found, np.nan)
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from .._core import Variable, constant
+from .._core import Variable, constant, reshape
 from ..plain import MOST_ITEMS
 
 Like: TypeAlias = Variable | npt.ArrayLike
@@ -138,6 +138,36 @@ def reduced_axes(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:
     if isinstance(given, list) or (isinstance(given, np.ndarray) and given.ndim):
         raise TypeError(f"{name}: axis: expected an integer or a tuple of integers, got {axis!r}")
     return axes_of(name, axis, ndim)
+
+
+def is_axis_of_number(axis: Any) -> bool:
+    """Whether an axis is 0 or -1: a number has none, but functions of NumPy's take these."""
+    try:
+        return not isinstance(axis, bool) and operator.index(axis) in (0, -1)
+    except TypeError:
+        return False
+
+
+def only_axis(axis: Any) -> Any:
+    """The axis in a tuple of one, which ``numpy.ufunc.accumulate`` takes; another as it is."""
+    return axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
+
+
+def ufunc_axes(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:
+    """As ``reduced_axes``, for reductions by ``numpy.ufunc.reduce``: of a number the axis 0 or -1
+    is none.
+    """
+    number = ndim == 0 and is_axis_of_number(axis)
+    return () if number else reduced_axes(name, axis, ndim)
+
+
+def lanes(name: str, x: Variable, axis: int | None) -> tuple[Variable, int]:
+    """An array and an axis of it, of the flattened array for None. A number is flattened too, for
+    its axis 0 or -1, as in NumPy's C functions (``PyArray_CheckAxis``).
+    """
+    if axis is None or (x.ndim == 0 and is_axis_of_number(axis)):
+        return reshape(x, -1), 0
+    return x, axis_of(name, axis, x.ndim)
 
 
 def truth(what: str, value: Any) -> bool:

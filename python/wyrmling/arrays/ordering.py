@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from .. import _core
 from .._core import Variable, constant, fixed, reshape
-from .operand import Like, axis_of, integers, numbers
+from .operand import Like, axis_of, integers, lanes, numbers
 from .output import finished
 from .reductions import cast_to, mask_of
 
@@ -48,7 +48,7 @@ def argsort(
     array([1, 2, 0])
     """
     _checked("argsort", kind=kind, order=order, stable=stable)
-    return _core.argsort(reshape(a, -1), 0) if axis is None else _core.argsort(a, axis)
+    return _core.argsort(*lanes("argsort", constant(a), axis))
 
 
 def sort(
@@ -118,17 +118,17 @@ def argpartition(
     >>> argpartition(Variable([3.0, 1.0, 2.0]), 1).value
     array([1, 2, 0])
     """
-    x = reshape(a, -1) if axis is None else constant(a)
-    along = axis_of("argpartition", -1 if axis is None else axis, x.ndim)
+    x, along = lanes("argpartition", constant(a), axis)
     _within("argpartition", kth, x.shape[along], kind, order)
     return argsort(fixed(x, "argpartition", along), along)
 
 
 def _extreme(name: str, a: Like, axis: int | None, out: Any, keepdims: bool) -> Any:
     x, find = constant(a), getattr(_core, name)
-    if axis is not None:
-        return finished(name, find(x, axis, keepdims), out)
-    found = find(reshape(x, -1), 0, False)
+    lane, along = lanes(name, x, axis)
+    if lane.ndim == x.ndim:
+        return finished(name, find(lane, along, keepdims), out)
+    found = find(lane, 0, False)
     return finished(name, np.reshape(found, (1,) * x.ndim) if keepdims else found, out)
 
 

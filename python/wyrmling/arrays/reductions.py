@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .. import _core
 from .._core import Variable, broadcast_like, concatenate, constant, reshape_like
-from .operand import Axis, Like, numbers, reduced_axes
+from .operand import Axis, Like, numbers, ufunc_axes
 from .output import finished
 from .shaping import astype
 
@@ -154,7 +154,7 @@ def extreme(
     starting(asked, initial)
     if mask is not None:
         x = masked(asked, mask, x, initial)
-    axes = reduced_axes(asked, axis, x.ndim)
+    axes = ufunc_axes(asked, axis, x.ndim)
     for k in axes:
         if x.shape[k] == 0:
             # An empty lane gets one element, `initial`.

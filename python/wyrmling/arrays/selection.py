@@ -11,7 +11,7 @@ from .. import _core
 from .._core import Variable, constant, replace, reshape, where
 from .construction import zeros_like
 from .indexing import take
-from .operand import Like, axis_of
+from .operand import Like, lanes
 from .output import finished
 from .predicates import value
 from .shaping import broadcast_arrays
@@ -114,8 +114,7 @@ def compress(condition: Any, a: Like, axis: int | None = None, out: Any = None) 
     mask = np.asarray(value("compress", condition))
     if mask.ndim != 1:
         raise ValueError(f"compress: condition: expected one axis, got shape {mask.shape}")
-    x = reshape(a, -1) if axis is None else constant(a)
-    at = axis_of("compress", 0 if axis is None else axis, x.ndim)
+    x, at = lanes("compress", constant(a), axis)
     return finished("compress", take(x, np.flatnonzero(mask), at), out)
 
 

@@ -39,6 +39,7 @@ from .operand import (
     integer,
     integers,
     itself,
+    lanes,
 )
 
 
@@ -263,8 +264,7 @@ def tile(A: Like, reps: int | Sequence[int]) -> Variable:
 def repeat(a: Like, repeats: int | Sequence[int] | Array, axis: int | None = None) -> Variable:
     """Each element several times: as often as one number says, or as its own does.
 
-    Without an axis the array is flattened first; so is a number, along its first or last axis, as
-    NumPy has it.
+    Without an axis the array is flattened first.
 
     Raises ValueError for a negative count, or counts that are not one for each element.
 
@@ -273,10 +273,7 @@ def repeat(a: Like, repeats: int | Sequence[int] | Array, axis: int | None = Non
     >>> repeat([1.0, 2.0], [1, 3])
     array([1., 2., 2., 2.])
     """
-    x = ravel(a) if axis is None else constant(a)
-    if x.ndim == 0 and type(axis) is int and axis in (0, -1):
-        x = ravel(x)
-    at = axis_of("repeat", 0 if axis is None else axis, x.ndim)
+    x, at = lanes("repeat", constant(a), axis)
     if np.asarray(repeats).dtype == bool:
         repeats = np.asarray(repeats, int)  # a mask: once, or not at all
     counts = integers("repeats", repeats)

@@ -25,7 +25,19 @@ from .._core import (
     square,
     squeeze,
 )
-from .operand import Axis, Like, along, axes_of, axis_of, of_one_type, reduced_axes, truth
+from .operand import (
+    Axis,
+    Like,
+    along,
+    axes_of,
+    axis_of,
+    lanes,
+    of_one_type,
+    only_axis,
+    reduced_axes,
+    truth,
+    ufunc_axes,
+)
 from .output import finished
 from .predicates import changes
 from .reductions import computed_in, counted, mask_of, masked, starting
@@ -49,8 +61,7 @@ def cumsum(
     array([1., 3., 6.])
     """
     x = computed_in("cumsum", a, dtype)
-    result = _core.cumsum(reshape(x, -1), 0) if axis is None else _core.cumsum(x, axis)
-    return finished("cumsum", result, out)
+    return finished("cumsum", _core.cumsum(*lanes("cumsum", x, axis)), out)
 
 
 def scan(name: str, combine: Callable[[Any, Any], Any], x: Variable, axis: int) -> Variable:
@@ -87,9 +98,7 @@ def cumprod(
     x = computed_in("cumprod", a, dtype)
     if isinstance(x, Variable) and x.dtype == bool:
         x = constant(astype(x, int))
-    x = reshape(x, -1) if axis is None else x
-    result = scan("cumprod", _core.multiply, x, 0 if axis is None else axis)
-    return finished("cumprod", result, out)
+    return finished("cumprod", scan("cumprod", _core.multiply, *lanes("cumprod", x, axis)), out)
 
 
 def _cumulative(
@@ -100,7 +109,7 @@ def _cumulative(
     array = reshape(array, 1) if array.ndim == 0 else array
     if axis is None and array.ndim > 1:
         raise ValueError(f"{name}: axis: must be given for {array.ndim} axes")
-    at = axis_of(name, 0 if axis is None else axis, array.ndim)
+    at = axis_of(name, 0 if axis is None else only_axis(axis), array.ndim)
     result = constant(running(array, at))
     if include_initial:
         # The sum with keepdims has length 1 along the axis, even if the array has length 0 there.
@@ -190,7 +199,7 @@ def prod(
     discrete = _core.is_boolean(x) or x.dtype.kind == "i"
     if (mask := mask_of("prod", where)) is not None:
         x = masked("prod", mask, x, 1.0)
-    axes = reduced_axes("prod", axis, x.ndim)
+    axes = ufunc_axes("prod", axis, x.ndim)
     for k in axes:
         x = _product(x, k)
     result = x if truth("prod: keepdims", keepdims) or not axes else squeeze(x, axes)

@@ -17,7 +17,7 @@ import numpy as np
 from .. import _core
 from .._core import Variable, constant, expand_dims
 from . import reductions
-from .operand import along, axis_of, integers
+from .operand import along, axis_of, integers, is_axis_of_number, only_axis
 from .output import finished
 from .predicates import value
 from .statistics import cumprod, cumsum, prod, scan
@@ -66,8 +66,8 @@ def _reduce(ufunc: np.ufunc, x: Any, axis: Any = 0, dtype: Any = None, **given: 
 
 def _accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
     name = f"{ufunc.__name__}.accumulate"
-    x = reductions.cast_to(name, x, dtype)
-    if x.ndim == 0:
+    x, axis = reductions.cast_to(name, x, dtype), only_axis(axis)
+    if x.ndim == 0 and is_axis_of_number(axis):
         raise TypeError(f"{name}: expected an array with an axis, got a number")
     result: Variable
     if ufunc is np.add:
@@ -126,7 +126,9 @@ def _reduceat(
             "minimum and logaddexp are; take the parts by slices, and reduce each"
         )
     x = reductions.cast_to(name, x, dtype)
-    along_axis = axis_of(name, axis, x.ndim)
+    if x.ndim == 0 and is_axis_of_number(axis):
+        raise TypeError(f"{name}: expected an array with an axis, got a number")
+    along_axis = axis_of(name, only_axis(axis), x.ndim)
     n = x.shape[along_axis]
     places = integers(f"{name}: indices", value(name, indices))
     if not places or min(places) < 0 or max(places) >= n:

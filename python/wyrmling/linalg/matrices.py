@@ -293,6 +293,7 @@ def vector_norm(
     if isinstance(ord, str):
         raise ValueError(f"norm: {ord!r} is no order of a norm of vectors")
     x = constant(x)
+    axis = reduced_axes("norm", axis, x.ndim)
     given: Any = ord
     if not isinstance(given, int | float | Variable) and (
         np.ndim(given) or np.asarray(given).dtype.kind not in "biuf"

@@ -4,7 +4,7 @@ use super::{apply, axes, axis_of, expand_dims, merge_axes, promote, transpose, u
 use crate::array::{broadcast, normalize_axis, show_shape};
 use crate::error::{Error, Result};
 use crate::graph::Variable;
-use crate::rules::{self, OpRef};
+use crate::rules::{self, OpRef, Operator};
 
 /// Which reduction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,13 +80,12 @@ fn logsumexp(x: &Variable, axes: &[usize], keepdims: bool) -> Result<Variable> {
     expand_dims(&sum, &back)
 }
 
-/// Softmax along an axis.
+/// Softmax along an axis; of a number along the axis 0 or -1 of the vector of it, as SciPy has it.
 ///
 /// # Errors
 /// See the [module documentation](super).
 pub fn softmax(x: &Variable, axis: i64) -> Result<Variable> {
-    let axis = normalize_axis("softmax", axis, x.ty()?.ndim())?;
-    apply(rules::Softmax { axis }, &[x])
+    normalized("softmax", x, axis, |axis| rules::Softmax { axis })
 }
 
 /// Logarithm of the softmax along an axis.
@@ -94,8 +93,21 @@ pub fn softmax(x: &Variable, axis: i64) -> Result<Variable> {
 /// # Errors
 /// See the [module documentation](super).
 pub fn log_softmax(x: &Variable, axis: i64) -> Result<Variable> {
-    let axis = normalize_axis("log_softmax", axis, x.ty()?.ndim())?;
-    apply(rules::LogSoftmax { axis }, &[x])
+    normalized("log_softmax", x, axis, |axis| rules::LogSoftmax { axis })
+}
+
+fn normalized<O: Operator>(
+    name: &str,
+    x: &Variable,
+    axis: i64,
+    operator: impl FnOnce(usize) -> O,
+) -> Result<Variable> {
+    let ndim = x.ty()?.ndim();
+    let operator = operator(normalize_axis(name, axis, ndim.max(1))?);
+    if ndim > 0 {
+        return apply(operator, &[x]);
+    }
+    super::squeeze(&apply(operator, &[&expand_dims(x, &[0])?])?, None)
 }
 
 /// `-log_softmax(logits)[…, target]`: the loss of each row of logits.
