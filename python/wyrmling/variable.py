@@ -214,7 +214,8 @@ def _reversed(self: Variable) -> Iterator[Variable]:
 
 def _dir(self: Variable) -> list[str]:
     """Implements ``dir``: what there is, without what is refused."""
-    return [name for name in object.__dir__(self) if name not in REFUSED]
+    lacking = REFUSED.keys() | (OF_NUMBERS if self.ndim else ())
+    return [name for name in object.__dir__(self) if name not in lacking]
 
 
 # Logical operators.
@@ -347,6 +348,26 @@ class _Refused:
         raise AttributeError(f"a Variable has no attribute {self._name!r}: {self._way}")
 
 
+class _OfNumbers:
+    """A method of numbers, which arrays have not, of ``number_methods.py``."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Variable | None, owner: type[Variable]) -> Any:
+        from . import number_methods
+
+        method = getattr(number_methods, self._name)
+        if instance is None:
+            return method
+        if instance.ndim:
+            raise AttributeError(
+                f"a Variable of shape {instance.shape} has no attribute {self._name!r}, which is "
+                "one of numbers"
+            )
+        return method.__get__(instance, owner)
+
+
 class _OfArrays:
     """A function of ``wyrmling.arrays`` as a method, loaded when it is asked for."""
 
@@ -425,6 +446,7 @@ REFUSED = dict.fromkeys(
     "flat": "use .ravel(), or .reshape(-1), which is a view where NumPy's is",
     "resize": "use np.resize, which gives a new array",
 }
+OF_NUMBERS = ("as_integer_ratio", "hex", "is_integer")
 # Methods that are functions of wyrmling.arrays.
 OF_ARRAYS = {
     name: name
@@ -457,6 +479,8 @@ for _name, (_getter, _doc) in PROPERTIES.items():
     setattr(Variable, _name, property(_getter, doc=_doc))
 for _name, _way in REFUSED.items():
     setattr(Variable, _name, _Refused(_name, _way))
+for _name in OF_NUMBERS:
+    setattr(Variable, _name, _OfNumbers(_name))
 for _name, _of in OF_ARRAYS.items():
     setattr(Variable, _name, _OfArrays(_name, _of))
 for _symbol, (_name, _logical) in LOGICAL.items():

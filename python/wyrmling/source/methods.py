@@ -79,7 +79,7 @@ class Methods(Walker):
     def _number_method(
         self, name: str, owner: Number, args: list[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
-        if name == "conjugate" and not args:
+        if name in ("conjugate", "conj") and not args:
             # Of a truth value it is an integer.
             return self.unary("UAdd", owner, node)
         if name == "is_integer" and not args and owner.kind in REAL:
