@@ -350,7 +350,7 @@ def test_what_is_no_number():
 
 
 def test_what_cannot_be_differentiated():
-    refused(TypeError, "got an array of shape .3,.; sum it", wy.grad(lambda x: x), np.ones(3))
+    refused(TypeError, r"of shape .3,. from .*; sum it", wy.grad(lambda x: x), np.ones(3))
     refused(TypeError, "returns one number, got tuple", wy.grad(lambda x: (x, x)), 1.0)
     refused(TypeError, "returns one number, got NoneType", wy.grad(lambda x: None), 1.0)
     refused(TypeError, "got int 3; integers have no gradient", wy.grad(lambda x: 3), 1.0)

@@ -23,7 +23,9 @@ from typing import Any
 import numpy as np
 
 from .._core import Specialization, Variable
+from ..transforms import tree
 from ..transforms.modes import Differentiated, Made
+from ..transforms.tracing import refuse_result
 from . import form as forms
 from . import programs, refuse
 from .arguments import Arguments, Misfit, expect_arguments
@@ -152,9 +154,18 @@ class Chosen:
         return found
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Runs the function itself, for what it raises."""
+        """Runs the function itself, for what it raises, and raises TypeError for a result that has
+        no gradient.
+        """
         own, named = own_arguments(self.chain, Arguments.of(args, kwargs))
-        self.inner(*own, **named)
+        result = self.inner(*own, **named)
+        first = self.chain[0]
+        if first.name == "compile":
+            return
+        if first.has_aux and isinstance(result, tuple) and len(result) == 2:
+            result = result[0]
+        for label, leaf in tree.flatten(result, "the result", [])[0]:
+            refuse_result(first.name, self.inner, label, leaf)
 
     def read_once(
         self,
@@ -166,6 +177,7 @@ class Chosen:
         """The result of a function that cannot be traced (``math.sin`` takes no variables), read
         for this call alone: with what it found while it was read, in case that goes on changing.
         """
+        arguments = None
         try:
             arguments = self._arguments(args, kwargs)
             if any(isinstance(leaf, Variable) for leaf in arguments.leaves):
@@ -175,6 +187,9 @@ class Chosen:
                 raise failure
             found = made.function.compile()(tuple(made.samples))
         except Exception as error:
+            if isinstance(error, Misfit) and arguments is not None and not may_print(self.inner):
+                # It was read up to its result, so it has no effects.
+                self._run(args, kwargs)
             raise neither(self.inner, failure, error) from None
         if isinstance(found, int):
             self._run(args, kwargs)

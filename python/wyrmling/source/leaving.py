@@ -55,6 +55,7 @@ def left_at(
     """The error of a function whose program was left by an exit."""
     name = getattr(f, "__qualname__", type(f).__qualname__)
     text, line = function.exits[exit]
+    line = line or getattr(getattr(f, "__code__", None), "co_firstlineno", 0)
     reason = f"it was left ({text}), returns then, and tracing it fails: {error}"
     return refuse.unreadable(name, reason, function.file, line)
 

@@ -118,6 +118,13 @@ def callee(f: Callable[..., Any], place: Place = FUNCTION, needs: Needs | None =
             f, place = made.f, held.attribute("f")
         else:
             f, place = _called(f, place, args)
+    if str(f.__globals__.get("__name__")).startswith("wyrmling.transforms."):
+        what = args[0][0] if args else f
+        name = getattr(what, "__name__", None) or f.__qualname__
+        raise Unreadable(
+            f"{name} has rules or was made by a transform, so that it is run and not read; call it "
+            "in a function"
+        )
     needs.expect(place, f)
     return Callee(f, place, tuple(args), keywords)
 

@@ -32,6 +32,28 @@ def described(value: Any) -> str:
     return kind if value is None else f"{kind} {value!r:.60}"
 
 
+def located(f: Callable[..., Any]) -> str:
+    """The name of a function, with its file and line if it has any, for messages."""
+    name = getattr(f, "__qualname__", None) or type(f).__qualname__
+    code = getattr(f, "__code__", None)
+    return name if code is None else f"{name} ({code.co_filename}:{code.co_firstlineno})"
+
+
+def refuse_result(name: str, f: Callable[..., Any], label: str, leaf: Any) -> None:
+    """Raises TypeError for a leaf of what a function returned that is no floating-point number."""
+    if isinstance(leaf, Variable | np.ndarray):
+        fits = leaf.dtype.kind == "f"
+    else:
+        fits = isinstance(leaf, float | np.floating)
+    if not fits:
+        integer = isinstance(leaf, int | np.integer | np.ndarray | Variable)
+        raise TypeError(
+            f"{name}: {label} of {located(f)}: expected floating-point numbers, got "
+            f"{described(leaf)}"
+            + ("; integers have no gradient: return floats, or return it as aux" * integer)
+        )
+
+
 def is_number(value: Any) -> bool:
     """Whether this is a number of which a gradient makes sense, and no array."""
     if isinstance(value, bool | np.bool_):
@@ -158,6 +180,7 @@ class Run:
         has_aux: bool = False,
     ) -> None:
         self.name = name
+        self.function = function
         self.argnums = positions(name, argnums, len(args))
         self.arguments: list[Any] = []
         self.inputs: list[Variable] = []
@@ -198,7 +221,9 @@ class Run:
         leaves, self.rebuild_output = tree.flatten(result, "the result", [])
         self.result = result
         # As variables of our own: the caller may assign to those that the function returned.
-        self.outputs = [_renamed(self._output(label, leaf)) for label, leaf in leaves]
+        for label, leaf in leaves:
+            refuse_result(name, function, label, leaf)
+        self.outputs = [_renamed(leaf) for _, leaf in leaves]
         self.live = any(isinstance(x, Variable) for x in self.arguments) or _core.captures(
             self.variables, self.inputs
         )
@@ -235,20 +260,6 @@ class Run:
             raise _wrong(f"{self.name}: {label}", leaf)
         return _core.traced(f"{self.name}: {label}", leaf)
 
-    def _output(self, label: str, leaf: Any) -> Any:
-        if isinstance(leaf, Variable):
-            if leaf.dtype.kind == "f":
-                return leaf
-        elif isinstance(leaf, float | np.floating) or (
-            isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f"
-        ):
-            return leaf
-        integer = isinstance(leaf, int | np.integer | np.ndarray | Variable)
-        raise TypeError(
-            f"{self.name}: {label}: expected floating-point numbers, got {described(leaf)}"
-            + ("; integers have no gradient: return floats, or return it as aux" * integer)
-        )
-
     @property
     def variables(self) -> list[Variable]:
         """Those outputs that may depend on something."""
@@ -259,7 +270,7 @@ class Run:
         if self.rebuild_output is not next:
             raise TypeError(
                 f"{self.name}: expected a function that returns one {what}, got "
-                f"{described(self.result)}; {advice}"
+                f"{described(self.result)} from {located(self.function)}; {advice}"
             )
         return self.outputs[0]
 
@@ -270,7 +281,8 @@ class Run:
         if math.prod(shape) != 1:
             raise TypeError(
                 f"{self.name}: expected a function that returns one number, got an array of "
-                f"shape {shape}; sum it, or use jacobian, elementwise_grad or vjp"
+                f"shape {shape} from {located(self.function)}; sum it, or use jacobian, "
+                "elementwise_grad or vjp"
             )
         return y
 
