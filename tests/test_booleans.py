@@ -390,3 +390,26 @@ def test_integers_are_rounded_to_any_number_of_places(places):
     x = wy.Parameter([16.0, 25.0, -149.0]).astype(int)
     expected = [int(round(n, max(places, -30))) for n in (16, 25, -149)]
     np.testing.assert_array_equal(np.round(x, places).value, expected)
+
+
+@pytest.mark.parametrize("name", ["logical_and", "logical_or", "logical_xor"])
+def test_a_number_that_float32_has_not_is_true(name):
+    """A Python number is asked itself whether it is 0, and not what it is as a float32."""
+    numbers = [0.0, -0.0, 1e-46, 5e-324, -1e-310, 1e-45, 1.0, 1e300, np.nan, np.inf, 0, 1, True]
+    for array in (np.float32([0.0, 1.0, 1e-45, np.nan]), np.float32(0.0), np.float32(2.0)):
+        for number in [*numbers, *map(np.float64, numbers), *map(np.float32, numbers[:4])]:
+            f = getattr(np, name)
+            for g in (lambda x, f=f, y=number: f(x, y), lambda x, f=f, y=number: f(y, x)):
+                np.testing.assert_array_equal(g(wy.Variable(array)).value, g(array), repr(number))
+
+
+def either(x, y):
+    return np.sum(x * np.where(np.logical_or(x, y), 2.0, 3.0))
+
+
+@pytest.mark.parametrize("mode", ["trace", "source", "auto"])
+def test_a_number_that_is_computed_is_true_too(mode):
+    x = np.float32([0.0, 1.0])
+    for y in (0.0, 1e-46, 1.0):
+        found = wy.grad(either, mode=mode)(x, y)
+        np.testing.assert_array_equal(found, np.where((x != 0) | (y != 0), 2.0, 3.0), f"{y}")

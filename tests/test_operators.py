@@ -4,6 +4,7 @@ Eager and frozen, in float64 and float32, with broadcasting, 0-d, empty and non-
 operands.
 """
 
+import itertools
 import runpy
 from pathlib import Path
 
@@ -360,3 +361,38 @@ def test_a_function_that_is_gone_would_be_missed():
     assert operators["applied"]("wy.exp(x)") == {"exp"}
     assert operators["applied"]("wy.no_such_function(x)") == set()
     assert operators["applied"]("np.modf(x)") == set()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "logsumexp"])
+def test_infinite_logits_are_those_of_scipy(name, dtype):
+    """Softmax is NaN where an infinite one is the largest; SciPy is the oracle at every lane."""
+    special = [0.0, 1.0, np.inf, -np.inf, np.nan, 1e30, -1e30]
+    ours, scipys = getattr(wy, name), getattr(scipy.special, name)
+    for length in (1, 2, 3):
+        lanes = np.array(list(itertools.product(special, repeat=length)), dtype)
+        with np.errstate(all="ignore"):
+            expected = scipys(lanes, axis=1)
+            across = scipys(lanes.T, axis=0)
+        np.testing.assert_allclose(ours(wy.Variable(lanes), 1).value, expected, rtol=1e-6)
+        np.testing.assert_allclose(ours(wy.Variable(lanes.T), 0).value, across, rtol=1e-6)
+    # More than are added side by side.
+    many = np.linspace(-3.0, 3.0, 40).astype(dtype)
+    many[7] = np.inf
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(ours(wy.Variable(many), 0).value, scipys(many), rtol=1e-6)
+
+
+def test_logits_of_minus_infinity_have_no_part_in_gradients():
+    """As if they were left out; and what is NaN has no other gradient."""
+    x, rest = np.array([1.0, -np.inf, 2.0]), np.array([1.0, 2.0])
+    for f in (wy.softmax, wy.log_softmax):
+        for transform in (wy.jacrev, wy.jacfwd):
+            found = transform(f)(x)
+            np.testing.assert_allclose(found[::2, ::2], transform(f)(rest), rtol=1e-12)
+            np.testing.assert_array_equal(found[::2, 1], 0.0)
+    np.testing.assert_allclose(
+        wy.grad(wy.logsumexp)(x), [*wy.grad(wy.logsumexp)(rest)[:1], 0.0, 1 / (1 + np.exp(-1.0))]
+    )
+    np.testing.assert_array_equal(wy.grad(wy.logsumexp)(np.array([1.0, np.inf])), [0.0, 1.0])
+    assert np.isnan(wy.jacrev(wy.softmax)(np.array([1.0, np.inf]))).all()

@@ -12,7 +12,7 @@
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyDict};
+use pyo3::types::{PyBool, PyCFunction, PyDict};
 
 use super::convert::{self, type_name};
 use super::operand::{answer, computed, node, pair};
@@ -87,8 +87,26 @@ pub(super) fn two<'py>(
     {
         return wrapped(py, op, ops::power(&base, exponent)?);
     }
+    let [first, second] = match is_logical(op) {
+        true => [truth(x)?, truth(y)?],
+        false => [None, None],
+    };
+    let (x, y) = (first.as_ref().unwrap_or(x), second.as_ref().unwrap_or(y));
     let (a, b) = pair(name, x, y)?;
     wrapped(py, op, computed(op, &[x, y], &[a, b])?)
+}
+
+/// Whether an operator reads no more of its operands than whether they are 0.
+fn is_logical(op: &'static dyn Operator) -> bool {
+    op.downcast::<rules::LogicalAnd>().is_some()
+        || op.downcast::<rules::LogicalOr>().is_some()
+        || op.downcast::<rules::LogicalXor>().is_some()
+}
+
+/// The truth of a Python number: one that float32 has not may be 0 in it.
+fn truth<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let number = convert::number(object)?;
+    Ok(number.map(|x| PyBool::new(object.py(), x != 0.0).to_owned().into_any()))
 }
 
 /// An integer as an order.

@@ -102,6 +102,8 @@ METHODS = {
 }
 # Python's numbers adapt to NumPy's float32 since NumPy 2.
 WEAK = int(np.__version__.split(".")[0]) >= 2
+# What asks of a number whether it is 0, and does not round it to float32 before.
+LOGICAL: frozenset[Any] = frozenset({np.logical_and, np.logical_or, np.logical_xor})
 EXACT = 2.0**53
 LARGEST_FOLDED = 1 << 16
 FOLDED = (int, float, bool, complex, str, bytes, tuple, frozenset, type(None), np.generic, range)

@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import _core
 from .cuts import FILLED
-from .numbers import WEAK
+from .numbers import LOGICAL, WEAK
 from .recording import Recording, Samples, Unfit, picked
 from .state import ArrayContents, ListContents
 from .values import (
@@ -293,8 +293,8 @@ class Splicing(Walker):
         recording.places = ours and name in ("cross_entropy", "take_along_axis")
         taken = name == "_item" or (ours and name == "take_along_axis")
         recording.sliced = taken and is_integers(self.array_of(args[0]))
-        elementwise = whole or getattr(function, "__module__", "") == "_operator"
-        recording.single = elementwise and self._is_single(args)
+        weak = whole or getattr(function, "__module__", "") == "_operator"
+        recording.single = weak and function not in LOGICAL and self._is_single(args)
         given = [self._argument(one, recording, node, whole) for one in args]
         named = {k: self._argument(one, recording, node, whole) for k, one in keywords.items()}
 

@@ -54,9 +54,10 @@ fn shift_of<T: Real>(largest: T) -> T {
 }
 
 multiversion! {
-    /// The softmax of a lane whose elements are side by side.
+    /// The softmax of a lane whose elements are side by side; NaN throughout if none is larger than an
+    /// infinite one, as SciPy's.
     fn softmax_of<T: Real>(machine: M, x: &[T], out: &mut [T]) {
-        let shift = shift_of(maximum(x));
+        let shift = maximum(x);
         for (out, &v) in out.iter_mut().zip(x) {
             *out = (v - shift).v_exp();
         }
