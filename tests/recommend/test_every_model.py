@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+from typing import Any
 
 import every_model
 import numpy as np
@@ -299,3 +300,41 @@ def test_new_users_are_of_the_model_that_made_them() -> None:
     assert knn.recommend(ease.fold_in([item])) == knn.recommend(knn.fold_in([item]))
     with pytest.raises(ValueError, match="is of another model"):
         recommend.ItemKNN().fit(make_interactions(60, 41)).recommend(ease.fold_in([item]))
+
+
+def overflowing(name: str, is_nan: bool) -> Any:
+    """A model, fitted before, whose scores single precision cannot hold: infinite, or NaN."""
+    model = fitted(name)
+    arrays = dict(model.fitted.arrays)
+    for key in ("users", "items", "similarities"):
+        if key in arrays:
+            large = np.full_like(arrays[key], 3e38)
+            if is_nan and key == "items":
+                large[:, 1::2] *= -1
+            arrays[key] = large
+    return model._with(dataclasses.replace(model.fitted, arrays=arrays))
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if "users" in fitted(n).fitted.arrays])
+def test_a_score_that_is_no_number_is_refused_by_all_that_is_asked(name: str) -> None:
+    model = overflowing(name, is_nan=True)
+    says = "is not a number: the factors hold NaN or are so large that their product overflows"
+    with pytest.raises(FloatingPointError, match=f"^the score of user 'u2' and item 'i4' {says}"):
+        model.predict(["u2", "u3"], ["i4", "i4"])
+    with pytest.raises(FloatingPointError, match=says):
+        model.recommend("u2")
+    with pytest.raises(FloatingPointError, match=r"^the score of item 'i4' is nan"):
+        model.explain("u2", "i4")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n for n in NAMES if {"users", "similarities"} & set(fitted(n).fitted.arrays)],
+)
+def test_nothing_adds_up_to_an_infinite_score(name: str) -> None:
+    model = overflowing(name, is_nan=False)
+    scores = dict(model.recommend("u2", N_ITEMS, exclude_seen=False))
+    (item,) = [next(item for item, score in scores.items() if score == np.inf)]
+    assert model.predict(["u2"], [item]).tolist() == [np.inf]
+    with pytest.raises(FloatingPointError, match=f"^the score of item '{item}' is inf"):
+        model.explain("u2", item)

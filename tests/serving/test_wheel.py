@@ -133,6 +133,20 @@ except {error}:
     print(1)
 """
         assert run(environment, script, only_numpy) == 1
+    # The model refuses to rank what is no number, and so does its wheel.
+    items = np.float32([[3e38, -3e38], [1.0, 1.0], [2.0, 2.0]])
+    large = Custom.from_factors(np.full((3, 2), 3e38), items, data)
+    with pytest.raises(FloatingPointError, match="is not a number"):
+        large.recommend(1, exclude_seen=False)
+    install(environment, build_wheel(large, "few", directory=tmp_path, needs="numpy"))
+    script = """
+import few
+try:
+    print(few.recommend(1, exclude_seen=False))
+except FloatingPointError:
+    print(1)
+"""
+    assert run(environment, script, only_numpy) == 1
 
 
 def test_a_wheel_is_whole_and_equal_models_make_equal_wheels(tmp_path: Path, model: BPR) -> None:

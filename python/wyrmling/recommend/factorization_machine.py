@@ -30,6 +30,7 @@ from .factors import FactorModel, Loss
 from .features import Features
 from .fitted import Arrays, ArrayType, Fitted, NewUser
 from .hyperparameters import Bounds
+from .score_checks import check_finite
 from .scoring import Numbers
 from .side import Side, array_types, check_features, known, own, summed
 from .training import Task
@@ -359,6 +360,7 @@ class FactorizationMachine(FactorModel):
             with the user's bias, has None for a name. They add up to the score.
 
         Raises:
+            FloatingPointError: a score that is infinite or not a number.
             KeyError: an id that the model does not know.
             TypeError: what is no id.
         """
@@ -371,6 +373,7 @@ class FactorizationMachine(FactorModel):
             row = model.user_ids.number(user, "user")
             vector = arrays["users"][row]
             offsets = model._offsets(np.array([row], np.uint32))
+        check_finite(model, user if isinstance(user, NewUser) else row, number)
         score = float(vector @ arrays["items"][number] + arrays["item_bias"][number])
         score += 0.0 if offsets is None else float(offsets[0])
         parts: list[tuple[Id | None, float]] = []

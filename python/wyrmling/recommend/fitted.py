@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..data import Ids
+from ..data import Id, Ids
 from .history import LearningCurve
 from .hyperparameters import Hyperparameters
 
@@ -115,6 +115,14 @@ class Reasons(NamedTuple):
     items: npt.NDArray[np.uint32]
     parts: npt.NDArray[Any]
     rest: float | None = None
+
+    def listed(self, item_ids: Ids) -> list[tuple[Id | None, float]]:
+        """Pairs of an item and its part, the largest first; the rest beside the id None."""
+        pairs: list[tuple[Id | None, float]]
+        pairs = list(zip(item_ids.take(self.items).tolist(), self.parts.tolist(), strict=True))
+        if self.rest is not None:
+            pairs.append((None, self.rest))
+        return sorted(pairs, key=lambda pair: -pair[1])
 
 
 class Stateful(Hyperparameters):

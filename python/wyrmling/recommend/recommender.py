@@ -27,6 +27,7 @@ from .fitted import Arrays, Fitted, NewUser, Reasons, Stateful
 from .history import LearningCurve
 from .hyperparameters import Bounds
 from .recommendations import listed, named
+from .score_checks import check_finite, numbers_only
 from .scoring import FactorScores, Numbers, Scores, by_bias, shifted, top
 from .training import Callback, Task, Watch, Watched
 
@@ -218,6 +219,7 @@ class Recommender(Stateful, ABC):
             ratings.
 
         Raises:
+            FloatingPointError: a score that is not a number.
             KeyError: an id that the model does not know.
             TypeError: one id alone, a set, or what is no id.
             ValueError: columns of different length.
@@ -229,7 +231,7 @@ class Recommender(Stateful, ABC):
             raise ValueError(
                 f"users has {len(rows)} ids and items {len(columns)}, expected as many"
             )
-        return model._predict(rows, columns)
+        return numbers_only(model._predict(rows, columns), model, rows, columns)
 
     def recommend(
         self,
@@ -258,6 +260,7 @@ class Recommender(Stateful, ABC):
             ids and scores, of shape (users, n or fewer). Scores compare within a user.
 
         Raises:
+            FloatingPointError: a score that is not a number.
             KeyError: an id that the model does not know.
             TypeError: what is no id, or an argument of another type.
             ValueError: n below 1, or a new user of another model.
@@ -329,6 +332,7 @@ class Recommender(Stateful, ABC):
             the id None.
 
         Raises:
+            FloatingPointError: a score that is infinite or not a number.
             KeyError: an id that the model does not know.
             NotImplementedError: the model's scores depend on no item that the user had.
             RuntimeError: the model is not fitted, or has no histories.
@@ -339,12 +343,8 @@ class Recommender(Stateful, ABC):
         number = model.item_ids.number(item, "item")
         asked = user if isinstance(user, NewUser) else model.user_ids.number(user, "user")
         model._check_new([asked] if isinstance(asked, NewUser) else [])
-        items, parts, rest = model._reasons(asked, number)
-        pairs: list[tuple[Id | None, float]]
-        pairs = list(zip(model.item_ids.take(items).tolist(), parts.tolist(), strict=True))
-        if rest is not None:
-            pairs.append((None, rest))
-        return sorted(pairs, key=lambda pair: -pair[1])
+        check_finite(model, asked, number)
+        return model._reasons(asked, number).listed(model.item_ids)
 
     def _had(self, user: int | NewUser) -> Numbers:
         """The numbers of the items that a user had, rising."""

@@ -72,6 +72,7 @@ def recommend(user: Any, n: int = 10, exclude_seen: bool = True) -> list[tuple[A
         Pairs (id of an item, score).
 
     Raises:
+        FloatingPointError: a score that is not a number.
         KeyError: a user that the model does not know.
         TypeError: n that is no integer, or exclude_seen that is neither True nor False.
         ValueError: n below 1.
@@ -104,6 +105,7 @@ def similar_items(item: Any, n: int = 10) -> list[tuple[Any, float]]:
         Pairs (id of an item, cosine).
 
     Raises:
+        FloatingPointError: a cosine that is not a number.
         KeyError: an item that the model does not know.
         TypeError: the model has no vectors of items, or n is no integer.
         ValueError: n below 1.
@@ -129,6 +131,10 @@ def _best(scores: Any, n: int, left_out: Any) -> list[tuple[Any, float]]:
         raise TypeError(f"n is {n!r}, expected an integer at least 1")
     if n < 1:
         raise ValueError(f"n is {n}, expected at least 1")
+    if np.isnan(scores).any():
+        raise FloatingPointError(
+            "a score is not a number: the vectors are so large that products overflow"
+        )
     scores[left_out] = -np.inf
     count = min(n, len(scores) - len(left_out))
     if not count:
