@@ -63,7 +63,8 @@ def _variable_edges(name: str, a: Variable, bins: Any) -> Variable:
     if count < 1:
         raise ValueError(f"{name}: bins: expected 1 or more, got {count}")
     if a.size == 0:
-        return constant(np.linspace(0.0, 1.0, count + 1))
+        kind = a.dtype if a.dtype.kind == "f" else float
+        return constant(np.linspace(0.0, 1.0, count + 1, dtype=kind))
     low, high = _core.min(a), _core.max(a)
     least, most = low.item(), high.item()
     if not np.isfinite([least, most]).all():

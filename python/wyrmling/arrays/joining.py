@@ -139,6 +139,7 @@ def hstack(
     return found
 
 
+@of_one_type
 def vstack(
     tup: Sequence[Like],
     *,
@@ -158,6 +159,7 @@ def vstack(
     return found
 
 
+@of_one_type
 def dstack(tup: Sequence[Like]) -> Variable:
     """Arrays joined along the third axis.
 

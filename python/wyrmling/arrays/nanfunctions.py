@@ -21,7 +21,7 @@ from .indexing import take
 from .operand import Axis, Like, filling, ufunc_axes
 from .output import finished
 from .predicates import value
-from .quantiles import between, kind_of, places_of, shares, sorted_lanes
+from .quantiles import between, kind_of, places_of, shares, sorted_lanes, widened
 from .reductions import computed_in, counted, extreme, mask_of, starting, sum
 from .roots import root
 from .statistics import cumprod, cumsum, divisor, prod, variance
@@ -301,11 +301,10 @@ def _nanquantile(
 ) -> Any:
     """Quantiles of the elements of each lane that are no NaN, which come last in order."""
     ordered, axes, n = sorted_lanes(name, a, axis)
-    if n == 0:
+    if ordered.size == 0:
         # NumPy's answer, whatever is asked for.
         return finished(name, nanmean(a, axis, keepdims=keepdims), out)
-    if kind is not None and ordered.dtype != kind:
-        ordered = ordered.astype(kind)
+    ordered = widened(ordered, kind)
     number = counted(ordered == ordered, ordered, -1)
     at = np.arange(n)
     values = where(ordered == ordered, ordered, 0.0)

@@ -148,9 +148,16 @@ def is_axis_of_number(axis: Any) -> bool:
         return False
 
 
-def only_axis(axis: Any) -> Any:
-    """The axis in a tuple of one, which ``numpy.ufunc.accumulate`` takes; another as it is."""
-    return axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
+def only_axis(name: str, axis: Any, ndim: int) -> Any:
+    """The one axis that ``numpy.ufunc.accumulate`` goes along: it may be in a tuple, and None is
+    that of a vector. Raises ValueError for several axes, or none.
+    """
+    if axis is not None and not isinstance(axis, tuple):
+        return axis
+    axes = axes_of(name, axis, ndim)
+    if len(axes) != 1:
+        raise ValueError(f"{name}: axis: expected one axis, got {axis} of {ndim}")
+    return axes[0]
 
 
 def ufunc_axes(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:

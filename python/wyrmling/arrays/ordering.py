@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from .. import _core
 from .._core import Variable, constant, fixed, reshape
-from .operand import Like, axis_of, integers, lanes, numbers
+from .operand import Like, axis_of, integers, lanes, numbers, of_one_type
 from .output import finished
 from .reductions import cast_to, mask_of
 
@@ -76,18 +76,19 @@ def sort(
     return _core.take_along_axis(x, _core.argsort(x, along), along)
 
 
-def _within(name: str, kth: Any, n: int, kind: Any, order: Any) -> None:
-    """Raises ValueError for places that an axis of ``n`` elements has not, for fields and for what
-    is no kind of NumPy's; or TypeError.
+def _within(name: str, kth: Any, x: Variable, axis: int, kind: Any, order: Any) -> None:
+    """Raises ValueError for places that an axis has not, for fields and for what is no kind of
+    NumPy's; or TypeError.
     """
     if kind != "introselect" or order is not None:
         try:
             np.zeros(1).partition(0, kind=kind, order=order)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{name}: {error}") from None
+    n = x.shape[axis]
     for place in integers(f"{name}: kth", kth):
         # Of no elements NumPy takes any place.
-        if n and not -n <= place < n:
+        if x.size and not -n <= place < n:
             raise ValueError(f"{name}: kth: {place} is out of range for {n} elements")
 
 
@@ -104,7 +105,7 @@ def partition(
     """
     x = reshape(a, -1) if axis is None else constant(a)
     along = axis_of("partition", -1 if axis is None else axis, x.ndim)
-    _within("partition", kth, x.shape[along], kind, order)
+    _within("partition", kth, x, along, kind, order)
     return sort(fixed(x, "partition", along), along)
 
 
@@ -119,7 +120,7 @@ def argpartition(
     array([1, 2, 0])
     """
     x, along = lanes("argpartition", constant(a), axis)
-    _within("argpartition", kth, x.shape[along], kind, order)
+    _within("argpartition", kth, x, along, kind, order)
     return argsort(fixed(x, "argpartition", along), along)
 
 
@@ -154,6 +155,7 @@ def argmin(a: Like, axis: int | None = None, out: Any = None, *, keepdims: bool 
     return _extreme("argmin", a, axis, out, keepdims)
 
 
+@of_one_type
 def clip(
     a: Like,
     a_min: Like | None = None,

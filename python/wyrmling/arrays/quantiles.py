@@ -101,7 +101,16 @@ def kind_of(q: Any, method: str) -> Any:
     """The element type that shares bring along, unless they are a number of Python's or choose an
     element: NumPy's rule.
     """
-    return None if isinstance(q, int | float) or method in _CHOOSING else np.dtype(float)
+    # NumPy's own float64 is a float of Python's, too.
+    if type(q) in (int, float) or method in _CHOOSING:
+        return None
+    return np.true_divide(q, 1).dtype
+
+
+def widened(x: Variable, kind: Any) -> Variable:
+    """Elements in the type that they have with shares of another, None for that of the elements."""
+    wide = x.dtype if kind is None else np.result_type(x.dtype, kind)
+    return x if x.dtype == wide else x.astype(wide)
 
 
 def places_of(q: Array, n: int, method: str) -> Array:
@@ -161,8 +170,7 @@ def _quantile(
     places = places_of(q.ravel(), n, method)
     below = np.floor(places).astype(int)
     above = np.minimum(below + 1, n - 1)
-    if kind is not None and ordered.dtype != kind:
-        ordered = ordered.astype(kind)
+    ordered = widened(ordered, kind)
     share = (places - below).astype(ordered.dtype)
     low, high = take(ordered, below, -1), take(ordered, above, -1)
     last = ordered[..., -1:]

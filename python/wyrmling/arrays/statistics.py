@@ -107,9 +107,7 @@ def _cumulative(
     first, running = (0.0, cumsum) if name == "cumulative_sum" else (1.0, cumprod)
     array = computed_in(name, x, dtype)
     array = reshape(array, 1) if array.ndim == 0 else array
-    if axis is None and array.ndim > 1:
-        raise ValueError(f"{name}: axis: must be given for {array.ndim} axes")
-    at = axis_of(name, 0 if axis is None else only_axis(axis), array.ndim)
+    at = axis_of(name, only_axis(name, axis, array.ndim), array.ndim)
     result = constant(running(array, at))
     if include_initial:
         # The sum with keepdims has length 1 along the axis, even if the array has length 0 there.
@@ -256,7 +254,8 @@ def variance(
 ) -> Variable:
     """The variance over axes, of the elements that a mask takes if there is one."""
     x = constant(a)
-    axes = reduced_axes(name, axis, x.ndim)
+    # With a mask NumPy counts by its sum, and takes the axis of a number as that does.
+    axes = (reduced_axes if mask is None else ufunc_axes)(name, axis, x.ndim)
     if isinstance(ddof, Variable) or np.ndim(ddof) or np.asarray(ddof).dtype.kind not in "biuf":
         raise TypeError(f"{name}: ddof: expected one number, got {ddof!r}")
     if mask is not None:

@@ -17,7 +17,7 @@ import numpy as np
 from .. import _core
 from .._core import Variable, constant, expand_dims
 from . import reductions
-from .operand import along, axis_of, integers, is_axis_of_number, only_axis
+from .operand import along, axis_of, integers, is_axis_of_number, of_one_type, only_axis
 from .output import finished
 from .predicates import value
 from .statistics import cumprod, cumsum, prod, scan
@@ -64,11 +64,18 @@ def _reduce(ufunc: np.ufunc, x: Any, axis: Any = 0, dtype: Any = None, **given: 
     )
 
 
+def _axis_of_array(name: str, x: Variable, axis: Any) -> Any:
+    """The one axis that is gone along. Raises TypeError for a number, ValueError for several."""
+    found = only_axis(name, 0 if axis is None and not x.ndim else axis, x.ndim)
+    if not x.ndim and is_axis_of_number(found):
+        raise TypeError(f"{name}: expected an array with an axis, got a number")
+    return found
+
+
 def _accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
     name = f"{ufunc.__name__}.accumulate"
-    x, axis = reductions.cast_to(name, x, dtype), only_axis(axis)
-    if x.ndim == 0 and is_axis_of_number(axis):
-        raise TypeError(f"{name}: expected an array with an axis, got a number")
+    x = reductions.cast_to(name, x, dtype)
+    axis = _axis_of_array(name, x, axis)
     result: Variable
     if ufunc is np.add:
         result = cumsum(x, axis)
@@ -84,6 +91,7 @@ def _accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None, out: 
     return finished(name, result, out)
 
 
+@of_one_type
 def _outer(ufunc: np.ufunc, x: Any, y: Any, **named: Any) -> Any:
     """The function of each element of ``x`` with each of ``y``."""
     x, behind = constant(x), constant(y).ndim
@@ -126,14 +134,14 @@ def _reduceat(
             "minimum and logaddexp are; take the parts by slices, and reduce each"
         )
     x = reductions.cast_to(name, x, dtype)
-    if x.ndim == 0 and is_axis_of_number(axis):
-        raise TypeError(f"{name}: expected an array with an axis, got a number")
-    along_axis = axis_of(name, only_axis(axis), x.ndim)
+    along_axis = axis_of(name, _axis_of_array(name, x, axis), x.ndim)
     n = x.shape[along_axis]
     places = integers(f"{name}: indices", value(name, indices))
-    if not places or min(places) < 0 or max(places) >= n:
+    if min(places, default=0) < 0 or max(places, default=-1) >= n:
         raise IndexError(f"{name}: indices: expected numbers from 0 to {n - 1}, got {places}")
     x = _core.fixed(x, name, along_axis)
+    if not places:
+        return finished(name, x[along(along_axis, slice(0))], out)
     found = []
     for start, stop in pairwise([*places, n]):
         end = stop if start < stop else start + 1
