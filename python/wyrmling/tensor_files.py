@@ -1,4 +1,4 @@
-"""Files of arrays: the safetensors format, with texts by name and a checksum for each array.
+"""Files of arrays: the safetensors format, with texts by name and checksums of those and of arrays.
 
 Models and the state of training are kept in it. The format is open: a header in JSON, then the
 numbers, little-endian. The native module (``src/io/tensors.rs``) writes and checks it: a file is

@@ -1,4 +1,5 @@
-//! Files of tensors: the safetensors format, with texts by name and a checksum for each tensor.
+//! Files of tensors: the safetensors format, with texts by name and checksums of the header and of each
+//! tensor.
 //!
 //! A file is the length of a header (u64, little-endian), the header (JSON: dtype, shape and
 //! place of each tensor, and under `__metadata__` texts by name), and the numbers, little-endian.
@@ -9,6 +10,8 @@
 //!   holds the CRC-32 (that of zlib and PNG) of the bytes of each tensor `t` as eight hexadecimal
 //!   digits, by the name `crc32.t`. A file without any checksum is read, since earlier versions
 //!   wrote none; one that has some must have all.
+//! - `crc32.__metadata__` is the CRC-32 of the bytes of the header, with zeros for its own digits. Files
+//!   of earlier versions have none.
 //! - A name that occurs twice in an object of the header is refused. JSON leaves its meaning
 //!   open, and readers differ in which they take.
 //! - The format, and the length of the file, are checked before any number is read.
@@ -33,6 +36,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -54,6 +58,8 @@ const PIECE: usize = 1 << 20;
 const FORMAT: &str = "format";
 /// What the name of a tensor's checksum starts with.
 const CHECKSUM: &str = "crc32.";
+/// The name of the header's checksum. No tensor is called `__metadata__`.
+const OF_HEADER: &str = "crc32.__metadata__";
 
 /// Numbers of one type, in C order and little-endian: `B` is `Vec<u8>` or `&[u8]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -216,6 +222,7 @@ fn header<T>(contents: &Contents<T>, tensors: &[Listed<'_>], checksums: &[u32]) 
     let text = |(name, text): (&String, &String)| (name.clone(), json!(text));
     let mut about: Map<_, _> = contents.about.iter().map(text).collect();
     about.insert(FORMAT.to_owned(), json!(contents.format));
+    about.insert(OF_HEADER.to_owned(), json!(digits(0)));
     let mut entries = Map::new();
     let mut start = 0;
     for ((name, tensor, dtype), checksum) in tensors.iter().zip(checksums) {
@@ -241,6 +248,9 @@ fn header<T>(contents: &Contents<T>, tensors: &[Listed<'_>], checksums: &[u32]) 
              {LONGEST_HEADER}"
         )));
     }
+    if let Some((own, checksum)) = header_checksum(&text) {
+        text[own].copy_from_slice(digits(checksum).as_bytes());
+    }
     let mut bytes = length.to_le_bytes().to_vec();
     bytes.append(&mut text);
     Ok(bytes)
@@ -249,6 +259,21 @@ fn header<T>(contents: &Contents<T>, tensors: &[Listed<'_>], checksums: &[u32]) 
 /// A checksum as a file shows it.
 fn digits(checksum: u32) -> String {
     format!("{checksum:08x}")
+}
+
+/// The checksum of a header, and where its digits are in there: they count as zeros.
+fn header_checksum(text: &[u8]) -> Option<(Range<usize>, u32)> {
+    // Within a text quotes are escaped, so that these characters are a name and what follows it.
+    let name = format!("\"{OF_HEADER}\":\"").into_bytes();
+    let before = text.windows(name.len()).position(|found| found == name)?;
+    let zeros = digits(0);
+    let own = before + name.len()..before + name.len() + zeros.len();
+    let rest = text.get(own.end..)?;
+    let mut hasher = crc32fast::Hasher::new();
+    for part in [&text[..own.start], zeros.as_bytes(), rest] {
+        hasher.update(part);
+    }
+    Some((own, hasher.finalize()))
 }
 
 /// Reads a file whose format is one of `formats`. The first bytes are looked at before the others
@@ -352,6 +377,7 @@ pub fn layout(source: &mut dyn Read, len: u64, formats: &[&str]) -> Result<Conte
         .unwrap_or_default()
         .into_iter()
         .collect();
+    about.remove(OF_HEADER);
     let expected = formats.join(" or ");
     let Some(format) = about.remove(FORMAT) else {
         return Err(Error::Value(format!(
@@ -437,7 +463,19 @@ fn read_header(source: &mut dyn Read, len: u64) -> Result<(Metadata, u64)> {
     source.read_exact(&mut text).map_err(refused)?;
     let invalid = |error| Error::Value(format!("its header is not valid: {error}"));
     serde_json::from_slice::<UniqueNames>(&text).map_err(invalid)?;
-    Ok((serde_json::from_slice(&text).map_err(invalid)?, end))
+    let header: Metadata = serde_json::from_slice(&text).map_err(invalid)?;
+    let about = header.metadata().as_ref();
+    if let Some(written) = about.and_then(|about| about.get(OF_HEADER)) {
+        let found = header_checksum(&text).map(|(_, checksum)| digits(checksum));
+        if found.as_ref() != Some(written) {
+            return Err(Error::Value(format!(
+                "its header is damaged: the checksum of its bytes is {}, expected {}",
+                found.unwrap_or_default(),
+                quoted(written)
+            )));
+        }
+    }
+    Ok((header, end))
 }
 
 /// Whether the caller asked to stop.

@@ -14,7 +14,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mutations import attempt, joined, parts, small_files, without_checksums
+from mutations import (
+    attempt,
+    attempt_checked,
+    joined,
+    parts,
+    small_files,
+    state,
+    without_checksums,
+)
 
 from wyrmling.data import Ids, Interactions
 from wyrmling.datasets import make_interactions
@@ -346,6 +354,32 @@ def test_damage_is_seen(path: Path, model: BPR) -> None:
         with pytest.raises(ValueError, match=r"array\.users is damaged: the checksum"):
             Recommender.load(path, **options)
     Recommender.load(path, mmap=True)
+
+
+def test_a_changed_digit_of_a_hyperparameter_is_seen(path: Path, model: BPR) -> None:
+    model.save(path)
+    content = path.read_bytes()
+    header, numbers = parts(content)
+    about = header["__metadata__"]
+    text = content[8 : len(content) - len(numbers)]
+    own = about["crc32.__metadata__"].encode()
+    assert text.count(own) == 1
+    assert own == b"%08x" % zlib.crc32(text.replace(own, b"00000000"))
+    changed = content.replace(rb"\"factors\": 4", rb"\"factors\": 5", 1)
+    assert changed != content
+    path.write_bytes(changed)
+    for options in ({}, {"mmap": True}, {"mmap": True, "verify": False}):
+        with pytest.raises(ValueError, match="its header is damaged: the checksum of its bytes is"):
+            Recommender.load(path, **options)
+    # Earlier versions wrote no checksum of the header.
+    del about["crc32.__metadata__"]
+    older = joined(header, numbers)
+    assert state(Recommender.load(older)) == state(Recommender.load(content))
+
+
+def test_random_faults_leave_the_model_or_are_seen() -> None:
+    found = attempt_checked(small_files(checksums=True), 5_000, seed=1)
+    assert found["refused"] > 4_800
 
 
 def test_random_faults_end_in_a_model_or_an_error() -> None:

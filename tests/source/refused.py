@@ -105,7 +105,6 @@ TRACING_REFUSES = {
     "algorithms.runge_kutta",
     "algorithms.simpson",
     "arithmetic.float_of_float",
-    "arithmetic.methods_of_floats",
     "array_assignment.columns_in_a_loop",
     "array_assignment.dynamic_programming",
     "array_assignment.elements_by_rows_and_columns",

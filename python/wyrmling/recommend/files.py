@@ -22,7 +22,7 @@ tensor                   type, shape   content
 and in the metadata ``format`` = ``wyrmling.recommender/1``, ``model``, the name of the class,
 ``hyperparameters`` and ``functions``, objects of JSON, ``fitted``, the hyperparameters that were
 others when the model was fitted, if there are such, ``curve``, what the learning curve has beside
-its columns, ``wyrmling``, the version that wrote it, and a checksum of each tensor.
+its columns, ``wyrmling``, the version that wrote it, and checksums of each tensor and the header.
 
 **Trust.** A file imports and executes nothing: its class is found by name among those that are
 there. It is checked whole: hyperparameters are of their types, ids are distinct, offsets in range,
