@@ -137,7 +137,7 @@ from ._core import (
     yve,
 )
 from .arrays import logsumexp
-from .arrays.operand import Axis, Like, axes_of, numbers
+from .arrays.operand import Axis, Like, axes_of, is_axis_of_number, numbers
 
 __all__ = [
     "airy",
@@ -336,7 +336,8 @@ def log_softmax(x: Like, axis: Axis = None) -> Variable:
 def _over_axes(function: Any, name: str, x: Like, axis: Axis) -> Variable:
     """What a function along one axis gives over several, which are merged."""
     x = constant(x)
-    axes = axes_of(name, axis, x.ndim)
+    number = x.ndim == 0 and is_axis_of_number(axis)
+    axes = () if number else axes_of(name, axis, x.ndim)
     if len(axes) == 1:
         found: Variable = function(x, axes[0])
         return found
