@@ -31,7 +31,7 @@ multiversion! {
         assert!(bags.rows() == table.rows(), "bags are of this table's rows");
         out.fill(T::zero());
         let start = table.pointer::<T>();
-        by_width!(M, T, table.width(), W => bags.each(|b, place, row| {
+        by_width!(M, T, table.width(), [32, 64], W => bags.each(|b, place, row| {
             let weight = weights.map_or(T::one(), |w| w[place]);
             let mut from = start.wrapping_add(row * W);
             let mut copy = [T::zero(); MOVED];
@@ -57,7 +57,7 @@ multiversion! {
         m: M, bags: BagIndex<'_>, weights: Option<&[T]>, terms: &[Term<&[T]>], width: usize, out: &mut [T],
     ) -> Result<()> {
         let mut at = 0;
-        by_width!(M, T, width, W => bags.each(|b, place, _| {
+        by_width!(M, T, width, [32, 64], W => bags.each(|b, place, _| {
             let weight = weights.map_or(T::one(), |w| w[place]);
             let out = &mut out[at..at + W];
             at += W;

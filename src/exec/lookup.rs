@@ -69,7 +69,7 @@ multiversion! {
             }
             return;
         }
-        by_width!(M, T, table.width(), W => {
+        by_width!(M, T, table.width(), [32, 64, 128], W => {
             // A plain loop: LLVM knows the width of a row then, whatever it inlines.
             for (k, &i) in indices.iter().enumerate() {
                 copy(m, start, i, &mut out[k * W..k * W + W]);
@@ -88,7 +88,7 @@ multiversion! {
             return out.fill(T::zero());
         }
         let start = table.pointer::<T>();
-        by_width!(M, T, table.width(), W => {
+        by_width!(M, T, table.width(), [32, 64, 128], W => {
             for (k, &i) in indices.iter().enumerate() {
                 let here = k * W..k * W + W;
                 out[k] = copy_and_dot(m, start, i, &mut rows[here.clone()], &others[here]);
@@ -110,7 +110,7 @@ multiversion! {
             return out.fill(T::zero());
         }
         let (start, other_start) = (table.pointer::<T>(), other_table.pointer::<T>());
-        by_width!(M, T, table.width(), W => {
+        by_width!(M, T, table.width(), [32, 64, 128], W => {
             for (k, &i) in indices.iter().enumerate() {
                 let here = k * W..k * W + W;
                 let other = &mut others[here.clone()];

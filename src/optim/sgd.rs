@@ -60,7 +60,7 @@ unsafe fn add<M: Machine, T: Number, const N: usize>(
     terms: [Term<&[T]>; N],
 ) {
     let start = table.pointer::<T>();
-    by_width!(M, T, width, W => {
+    by_width!(M, T, width, [32, 64, 128], W => {
         for (k, &i) in indices.iter().enumerate() {
             let terms = terms.each_ref().map(|term| {
                 // SAFETY: by the conditions of this function a term has a row for each index, of `width`,

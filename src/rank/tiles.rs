@@ -35,7 +35,7 @@ multiversion! {
     /// Adds to each score the product of the user's vector and an item's, the items being rows of as many
     /// numbers.
     fn add_products(m: M, user: &[f32], items: &[f32], scores: &mut [f32]) {
-        by_width!(M, f32, user.len(), W => {
+        by_width!(M, f32, user.len(), [32, 64, 128], W => {
             let user = &user[..W];
             for (score, item) in scores.iter_mut().zip(items.chunks_exact(W)) {
                 for line in item.chunks(UNIT) {

@@ -301,26 +301,18 @@ macro_rules! multiversion {
 }
 pub(crate) use multiversion;
 
-/// Compiles `$body` for the usual widths of rows of `$type` as constants, so that its loops over
+/// Compiles `$body` for some usual widths of rows of `$type` as constants, so that its loops over
 /// rows unroll without an odd end, and once for any other width. Every width costs code, which
 /// counts in a wheel: so only for single precision, and not for the baseline.
 macro_rules! by_width {
-    ($machine:ty, $type:ty, $width:expr, $W:ident => $body:expr) => {{
+    ($machine:ty, $type:ty, $width:expr, [$($usual:literal),+], $W:ident => $body:expr) => {{
         let usual = size_of::<$type>() == size_of::<f32>()
             && <$machine as $crate::simd::Machine>::ISA as u8 > $crate::simd::Isa::Scalar as u8;
         match $width {
-            32 if usual => {
-                const $W: usize = 32;
+            $($usual if usual => {
+                const $W: usize = $usual;
                 $body
-            }
-            64 if usual => {
-                const $W: usize = 64;
-                $body
-            }
-            128 if usual => {
-                const $W: usize = 128;
-                $body
-            }
+            })+
             #[allow(
                 non_snake_case,
                 reason = "it stands for the constant of the other arms"

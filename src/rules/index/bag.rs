@@ -63,7 +63,7 @@ multiversion! {
     fn sum_bags<T: Real>(
         m: M, x: &[T], width: usize, bags: BagIndex<'_>, weights: Option<&[T]>, out: &mut [T],
     ) -> Result<()> {
-        by_width!(M, T, width, W => bags.each(|b, place, row| {
+        by_width!(M, T, width, [32, 64], W => bags.each(|b, place, row| {
             let weight = weights.map_or(T::one(), |w| w[place]);
             simd::dot::axpy(m, weight, &x[row * W..(row + 1) * W], &mut out[b * W..(b + 1) * W]);
         }))
@@ -166,7 +166,7 @@ multiversion! {
     fn add_rows<T: Real>(
         _m: M, g: &[T], width: usize, bags: BagIndex<'_>, weights: Option<&[T]>, out: &mut [T],
     ) -> Result<()> {
-        by_width!(M, T, width, W => bags.each(|b, place, row| {
+        by_width!(M, T, width, [32, 64], W => bags.each(|b, place, row| {
             let weight = weights.map_or(T::one(), |w| w[place]);
             let out = &mut out[row * W..(row + 1) * W];
             // In two roundings, as where the rows stay rows and are added up later.

@@ -12,7 +12,7 @@ pub struct VecDot;
 
 multiversion! {
     fn dot_rows<T: Real>(m: M, a: &[T], b: &[T], n: usize, out: &mut [T]) {
-        by_width!(M, T, n, N => {
+        by_width!(M, T, n, [32, 64], N => {
             for ((o, a), b) in out.iter_mut().zip(a.chunks_exact(N)).zip(b.chunks_exact(N)) {
                 *o = simd::dot::dot(m, a, b);
             }
