@@ -1,5 +1,6 @@
 """Helpers that several tests share."""
 
+import gc
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -13,6 +14,14 @@ settings.register_profile("wyrmling", deadline=None)
 settings.load_profile("wyrmling")
 
 Array = npt.NDArray[np.floating]
+
+
+def pytest_collection_finish():
+    """What pytest holds of some 30,000 tests is not looked at again by each collection of garbage,
+    which would take a tenth of a second, and tests of memory ask for many.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def numeric_gradient(
