@@ -7,6 +7,7 @@ differences with steps of 1e-30. What SciPy has is compared with it in test_elem
 import numpy as np
 import pytest
 import scipy.special
+from mpmath import mp, mpf
 
 import wyrmling as wy
 from wyrmling import special
@@ -160,6 +161,44 @@ HURWITZ = [
 def test_derivatives_of_the_hurwitz_zeta_function(in_s, in_q, s, q, expected):
     found = derivative(special.zeta, in_s, in_q)(s, q)
     np.testing.assert_allclose(found, expected, rtol=3e-14)
+
+
+@pytest.mark.parametrize(
+    "s", [-171.5, -253.0, -260.5, -261.0, -262.25, -1001.0, -2003.0, -3001.5, -1e5 - 1]
+)
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_the_riemann_zeta_function_far_left(order, s):
+    with mp.workdps(60):
+        exact = mp.diff(mp.zeta, mpf(s), order, h=mpf(10) ** -25) if order else mp.zeta(mpf(s))
+        expected = (
+            float(exact) if abs(exact) < 1.7e308 else np.copysign(np.inf, float(mp.sign(exact)))
+        )
+    np.testing.assert_allclose(derivative(special.zeta, order)(s), expected, rtol=1e-12)
+
+
+def test_the_riemann_zeta_function_has_zeros_as_far_as_there_are_numbers():
+    assert special.zeta(np.array([-2.0, -2000.0, -1e17, -1e300])).tolist() == [0.0] * 4
+    assert np.isnan(special.zeta(-np.inf))
+
+
+@pytest.mark.parametrize("s", [0.5, 0.999, 0.0, -3.0])
+def test_where_the_hurwitz_zeta_function_is_nan_so_are_its_derivatives(s):
+    assert np.isnan(scipy.special.zeta(s, 2.0))
+    for in_s, in_q in [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]:
+        assert np.isnan(derivative(special.zeta, in_s, in_q)(s, 2.0))
+
+
+@pytest.mark.parametrize(("in_s", "in_q"), [(0, 1), (1, 1), (0, 2), (2, 1), (1, 2), (0, 3)])
+@pytest.mark.parametrize(("s", "q"), [(1.0, 0.5), (1.0, 2.0), (1.5, 1e-3), (2.0, 1.0), (3.5, 60.0)])
+def test_mixed_derivatives_of_the_hurwitz_zeta_function(in_s, in_q, s, q):
+    with mp.workdps(60):
+        # DLMF 25.11.17: those by q are of s + in_q, with a factor.
+        def by_q(t):
+            return (-1) ** in_q * mp.rf(t, in_q) * mp.zeta(t + in_q, mpf(q))
+
+        exact = mp.diff(by_q, mpf(s), in_s, h=mpf(10) ** -15) if in_s else by_q(mpf(s))
+    found = derivative(special.zeta, in_s, in_q)(s, q)
+    np.testing.assert_allclose(found, float(exact), rtol=3e-14)
 
 
 def test_zeta_of_scipy_takes_variables(rng):

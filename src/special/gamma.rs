@@ -5,7 +5,7 @@ use std::f64::consts::{E, PI};
 use super::euler_maclaurin::{euler_maclaurin, inverse_power};
 use super::jet::{self, Jet};
 use super::polynomial;
-use super::trigonometric::{cospi, sinpi};
+use super::trigonometric::{cospi, sine_and_cosine_of_sum, sinpi};
 use super::zeta::hurwitz_zeta;
 
 /// Γ(x); NaN at negative integers.
@@ -78,18 +78,9 @@ pub(crate) fn rgamma_derivative(n: i32, x: f64) -> f64 {
     }
     // Taylor's series of Γ(1 - x)·sin(πx) / π.
     let mut mirrored = series(1.0 - x, 1.0, order);
-    let mut sine = jet::constant(sinpi(x) / PI, order);
-    let mut scale = 1.0 / PI;
+    let sine = jet::sine(sinpi(x) / PI, cospi(x) / PI, PI, order);
     for k in 1..=order {
         mirrored[k] *= if k % 2 == 0 { 1.0 } else { -1.0 };
-        scale *= PI / k as f64;
-        sine[k] = scale
-            * match k % 4 {
-                0 => sinpi(x),
-                1 => cospi(x),
-                2 => -sinpi(x),
-                _ => -cospi(x),
-            };
     }
     times(
         gamma(1.0 - x),
@@ -186,36 +177,60 @@ pub(crate) fn trigamma(x: f64) -> f64 {
     polygamma(1, x)
 }
 
+/// `ψ^(n)(x + y)`, also where the sum is next to a pole, where its rounding error would count: reflected
+/// (DLMF 5.15.6).
+pub(super) fn polygamma_of_sum(n: i32, x: f64, y: f64) -> f64 {
+    let (sum, (sine, cosine)) = (x + y, sine_and_cosine_of_sum(x, y));
+    match usize::try_from(n) {
+        Ok(order) if sum < 0.5 && sine != 0.0 => {
+            let cotangent = jet::cotangent(sine, cosine, PI, order);
+            mirror(n) * polygamma(n, 1.0 - sum) - PI * jet::derivative(&cotangent)
+        }
+        _ => polygamma(n, sum),
+    }
+}
+
+/// `(-1)^n`, the sign that a derivative of order `n` has by `-x`.
+fn mirror(n: i32) -> f64 {
+    if n % 2 == 0 { 1.0 } else { -1.0 }
+}
+
 /// `ψ^(n)(x) - ψ^(n)(x + y)`, also where the two are nearly equal. Where both are infinite it is the
-/// limit of the difference as `x` approaches the pole, if there is one.
+/// limit of the difference as `x` approaches the pole, if there is one. Where one is negative and both are
+/// below 1 it is reflected (DLMF 5.15.6): `cot(πx) - cot(π(x + y))` is
+/// `sin(πy) / (sin(πx)·sin(π(x + y)))`, without cancellation.
 pub(crate) fn polygamma_difference(n: i32, x: f64, y: f64) -> f64 {
     if n < 0 || x.is_nan() || y.is_nan() {
         return f64::NAN;
     }
     let (sum, s) = (x + y, f64::from(n) + 1.0);
     // ψ^(n)(x) is (-1)^(n+1)·n!·Σ_k (x + k)^-(n+1).
-    let factor = gamma(s) * if n % 2 == 0 { -1.0 } else { 1.0 };
+    let factor = -mirror(n) * gamma(s);
     if x > 0.0 && sum > 0.0 {
         factor * difference(s, x, y)
     } else if pole(x) && pole(sum) && sum.is_finite() && x.is_finite() {
         // The infinite terms cancel, and a finite sum over integers below zero is left.
         gamma(s) * difference(s, 1.0 - sum, y)
+    } else if x < 1.0 && sum < 1.0 && !pole(x) && !pole(sum) {
+        let (order, (sine, cosine)) = (n as usize, sine_and_cosine_of_sum(x, y));
+        let first = jet::sine(sinpi(x), cospi(x), PI, order);
+        let product = jet::product(&first, &jet::sine(sine, cosine, PI, order));
+        let cotangents = jet::quotient(&jet::constant(PI * sinpi(y), order), &product);
+        mirror(n) * factor * difference(s, 1.0 - x, -y) - jet::derivative(&cotangents)
     } else {
-        polygamma(n, x) - polygamma(n, sum)
+        polygamma(n, x) - polygamma_of_sum(n, x, y)
     }
 }
 
 /// `Σ_k (x + k)^-s - (x + y + k)^-s` for positive `x` and `x + y`. Each difference of two powers is
 /// computed as one number, by `expm1`, since the powers may be nearly equal.
 fn difference(s: f64, x: f64, y: f64) -> f64 {
+    if y < 0.0 {
+        // From the lesser of the two on: the formula holds from some x on.
+        return -difference(s, x + y, -y);
+    }
     // ln(1 + y / x).
-    let log = |x: f64| {
-        if y < -0.5 * x {
-            ((x + y) / x).ln()
-        } else {
-            (y / x).ln_1p()
-        }
-    };
+    let log = |x: f64| (y / x).ln_1p();
     let power = |x: f64, p: f64| -inverse_power(x, p) * (-p * log(x)).exp_m1();
     let integral = |x| match s {
         1.0 => log(x),

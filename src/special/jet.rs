@@ -51,6 +51,34 @@ pub(super) fn over_linear(a: &mut [f64], c: f64) {
     }
 }
 
+/// Divides by a series whose entry 0 is not 0.
+pub(super) fn quotient(a: &[f64], b: &[f64]) -> Jet {
+    let mut jet = constant(0.0, a.len() - 1);
+    for k in 0..a.len() {
+        let sum: f64 = (1..=k).map(|i| b[i] * jet[k - i]).sum();
+        jet[k] = (a[k] - sum) / b[0];
+    }
+    jet
+}
+
+/// The sine of an angle plus `rate·δ`, from the sine and the cosine of the angle, or both times a number.
+pub(super) fn sine(sine: f64, cosine: f64, rate: f64, n: usize) -> Jet {
+    let mut scale = 1.0;
+    let entry = |k: usize| {
+        if k > 0 {
+            scale *= rate / k as f64;
+        }
+        scale * [sine, cosine, -sine, -cosine][k % 4]
+    };
+    (0..=n).map(entry).collect()
+}
+
+/// The cotangent of an angle plus `rate·δ`, from the sine and the cosine of the angle.
+pub(super) fn cotangent(sine: f64, cosine: f64, rate: f64, n: usize) -> Jet {
+    let of = self::sine;
+    quotient(&of(cosine, -sine, rate, n), &of(sine, cosine, rate, n))
+}
+
 /// `value` times the exponential of `a` without its entry 0, which the caller put into `value`.
 pub(super) fn exp(value: f64, a: &[f64]) -> Jet {
     let mut jet = constant(value, a.len() - 1);

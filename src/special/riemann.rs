@@ -4,10 +4,10 @@
 //! by the gamma function. Derivatives of the gamma function are computed by the Hurwitz zeta function,
 //! which is why the two zeta functions have a file each.
 
-use std::f64::consts::PI;
+use std::f64::consts::{E, PI};
 
 use super::gamma::{gamma, log_gamma_coefficient, stirling};
-use super::jet::{self, Jet};
+use super::jet;
 use super::trigonometric::{cospi, sinpi};
 use super::zeta::{at_pole, positive};
 
@@ -23,46 +23,38 @@ pub(crate) fn riemann_zeta(n: i32, s: f64) -> f64 {
     } else if s >= -0.5 {
         jet::derivative(&positive(s, 1.0, order))
     } else if s.is_finite() {
-        jet::derivative(&reflected(s, order))
+        reflected(s, order)
     } else {
         f64::NAN
     }
 }
 
-/// The Taylor series of the Riemann zeta function below -1/2: with `t = 1 - s` it is
+/// The derivative of order `n` of the Riemann zeta function below -1/2: with `t = 1 - s` the function is
 /// `2·(2π)^-t·sin(πs/2)·Γ(t)·ζ(t)` (DLMF 25.4.2).
-fn reflected(s: f64, n: usize) -> Jet {
+fn reflected(s: f64, n: usize) -> f64 {
     let t = 1.0 - s;
-    let factor = if t < 10.0 {
-        2.0 * (2.0 * PI).powf(-t) * gamma(t)
-    } else {
-        // By Stirling's formula in two factors: the power alone would overflow first.
-        let half = (t / (2.0 * PI)).powf(0.5 * t) * (-0.5 * t).exp();
-        2.0 * (2.0 * PI / t).sqrt() * stirling(t).exp() * half * half
-    };
-    let mut sine = jet::constant(sinpi(0.5 * s), n);
-    if n == 0 && sine[0] == 0.0 {
-        return sine;
-    }
+    let sine = jet::sine(sinpi(0.5 * s), cospi(0.5 * s), 0.5 * PI, n);
     let mut exponent = jet::constant(0.0, n);
-    let (mut scale, mut sign) = (1.0, 1.0);
+    let mut sign = 1.0;
     let mut zeta = positive(t, 1.0, n);
     for k in 1..=n {
-        let number = k as f64;
         sign = -sign;
-        scale *= 0.5 * PI / number;
-        sine[k] = scale
-            * match k % 4 {
-                0 => sinpi(0.5 * s),
-                1 => cospi(0.5 * s),
-                2 => -sinpi(0.5 * s),
-                _ => -cospi(0.5 * s),
-            };
         exponent[k] = sign * log_gamma_coefficient(k, t);
         zeta[k] *= sign;
     }
     if n > 0 {
         exponent[1] += (2.0 * PI).ln();
     }
-    jet::product(&jet::product(&sine, &zeta), &jet::exp(factor, &exponent))
+    let quotient = jet::product(&jet::product(&sine, &zeta), &jet::exp(1.0, &exponent));
+    let derivative = jet::derivative(&quotient);
+    if derivative == 0.0 {
+        // Far out the gamma function is infinite; that zero is one all the same.
+        derivative
+    } else if t < 10.0 {
+        derivative * 2.0 * (2.0 * PI).powf(-t) * gamma(t)
+    } else {
+        // By Stirling's formula in two factors: one alone would overflow first.
+        let half = (t / (2.0 * PI * E)).powf(0.5 * t);
+        derivative * (2.0 * (2.0 * PI / t).sqrt() * stirling(t).exp()) * half * half
+    }
 }

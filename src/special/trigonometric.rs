@@ -69,17 +69,23 @@ pub(crate) fn cospi(x: f64) -> f64 {
     cosine(reduce(x.abs(), 0.5))
 }
 
-/// The derivative of order `n` of `sin(πx) / (πx)`.
+/// The sine and the cosine of `π(x + y)`. The error of the rounded sum, which is all of the sine next to an
+/// integer, is added (TwoSum; Knuth, The Art of Computer Programming, volume 2, section 4.2.2).
+pub(super) fn sine_and_cosine_of_sum(x: f64, y: f64) -> (f64, f64) {
+    let sum = x + y;
+    let part = sum - x;
+    let rest = PI * ((x - (sum - part)) + (y - part));
+    let (sine, cosine) = (sinpi(sum), cospi(sum));
+    (sine + rest * cosine, cosine - rest * sine)
+}
+
+/// The derivative of order `n` of `sin(πx) / (πx)`; NaN at infinity, as NumPy's quotient.
 ///
 /// By the recurrence `(x·sinc)^(n) = x·sinc^(n) + n·sinc^(n-1) = π^(n-1)·sin(πx + nπ/2)` from order 0 up,
 /// which is stable where `πx` is larger than the order; nearer to 0 by the power series.
 pub(crate) fn sinc_derivative(n: i32, x: f64) -> f64 {
     if n < 0 || !x.is_finite() {
-        return if x.is_infinite() && n >= 0 {
-            0.0
-        } else {
-            f64::NAN
-        };
+        return f64::NAN;
     }
     let order = f64::from(n);
     if (PI * x).abs() <= order.max(1.0) {

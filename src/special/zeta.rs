@@ -1,9 +1,10 @@
-//! The Hurwitz zeta function, and its derivatives of any order in `s`.
+//! The Hurwitz zeta function, and its derivatives of any order.
 //!
 //! The Euler-Maclaurin formula gives the sums; for derivatives it is applied to Taylor series in `s`.
 
 use super::euler_maclaurin::{euler_maclaurin, inverse_power};
 use super::jet::{self, Jet};
+use super::partial;
 
 /// ζ(s, q) = Σ_k (q + k)^-s for `s > 1` (DLMF 25.11.1); NaN for `s < 1`. For `q ≤ 0` it is infinite
 /// at the poles, the integers, and elsewhere NaN unless `s` is an integer.
@@ -23,24 +24,35 @@ pub(crate) fn hurwitz_zeta(s: f64, q: f64) -> f64 {
     }
 }
 
-/// The derivative of order `n` of ζ(s, q) in `s`, which is `(-1)^n Σ ln^n(q + k)·(q + k)^-s`; NaN
-/// where `q` is negative, and for `s < 1`.
+/// Partial derivative number `n` (see [`partial`](super::partial)) of ζ(s, q). Each one by `q` is that of
+/// `s + 1` times `-s` (DLMF 25.11.17), and of order `m` by `s` the sum is of `(-1)^m·ln^m(q + k)·(q + k)^-s`.
+/// NaN for `s < 1`; by `s` also where `q` is negative.
 pub(crate) fn zeta_derivative(n: i32, s: f64, q: f64) -> f64 {
-    let Ok(order) = usize::try_from(n) else {
+    let Some((m, k)) = partial::orders(n) else {
         return f64::NAN;
     };
     if n == 0 {
-        hurwitz_zeta(s, q)
-    } else if s.is_nan() || s < 1.0 || q.is_nan() || q < 0.0 {
-        f64::NAN
-    } else if s == 1.0 {
-        at_pole(n)
+        return hurwitz_zeta(s, q);
+    }
+    if s.is_nan() || s < 1.0 || q.is_nan() || (m > 0 && q < 0.0) {
+        return f64::NAN;
+    }
+    let (order, raised) = (m as usize, s + f64::from(k));
+    let mut factor = jet::constant(1.0, order);
+    for i in 0..k {
+        jet::times_linear(&mut factor, s + f64::from(i));
+    }
+    let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
+    sign * if m == 0 {
+        factor[0] * hurwitz_zeta(raised, q)
+    } else if raised == 1.0 {
+        at_pole(m as i32)
     } else if q == 0.0 {
         f64::INFINITY
     } else if s == f64::INFINITY {
         if q < 1.0 { f64::INFINITY } else { 0.0 }
     } else {
-        jet::derivative(&positive(s, q, order))
+        jet::derivative(&jet::product(&factor, &positive(raised, q, order)))
     }
 }
 

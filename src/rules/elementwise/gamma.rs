@@ -124,17 +124,20 @@ elementwise! { $
     /// Logarithm of the beta function's absolute value.
     BetaLn = betaln, "ln |B(x, y)|", "DLMF 5.12.1; ACM TOMS algorithm 708",
     (x, y) -> beta::betaln,
-    vjp(g, out) = [Some(g * x.polygamma_difference(0, y)), Some(g * y.polygamma_difference(0, x))],
+    vjp(g, out) = [Some(g * x.betaln_derivative(1, y)), Some(g * x.betaln_derivative(2, y))],
     domain = [LARGER, LARGER],
     special = [EDGES, EDGES],
     scipy = ["betaln"];
 
-    /// What polygamma of order n loses from x to x + y, without cancellation.
-    PolygammaDifference = polygamma_difference, "ψ^(n)(x) - ψ^(n)(x + y)", "DLMF 25.11.12, 25.11.7",
-    (n; x, y) -> gamma::polygamma_difference,
-    vjp(g, out) = [Some(g * x.polygamma_difference(n + 1, y)), Some(-(g * (x + y).polygamma(n + 1)))],
+    /// Partial derivative number n of the logarithm of the beta function's absolute value.
+    BetaLnDerivative = betaln_derivative, "∂_n ln |B(x, y)|", "DLMF 25.11.12, 25.11.7, 5.15.6",
+    (n; x, y) -> beta::betaln_derivative,
+    vjp(g, out) = [
+        Some(g * x.betaln_derivative(partial::further(n, 0), y)),
+        Some(g * x.betaln_derivative(partial::further(n, 1), y))
+    ],
     domain = [LARGER, LARGER],
     special = [EDGES, EDGES],
     internal = "the gradients of betaln, without cancellation",
-    orders = [0, 1, 3];
+    orders = [0, 1, 2, 3, 4, 5, 7];
 }
