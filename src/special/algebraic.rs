@@ -6,6 +6,8 @@
 //! domain, where `d` is 0. Here nothing cancels near 0, and at the end of the domain the first term
 //! of the recurrence outgrows the second and decides. Nothing is squared that could overflow.
 
+use std::f64::consts::PI;
+
 use super::jet::{self, Jet};
 
 /// `d^p` at a point, with `b·x / d` and `b / d`, which the recurrence needs.
@@ -173,13 +175,37 @@ pub(crate) fn logit_slope(n: i32, x: f64) -> f64 {
     sign * power(x) + power(1.0 - x)
 }
 
-/// arccosh(1 / x), also where the reciprocal overflows.
+// Next to ±1 the following functions are as steep as a root, or infinite, and the rounding of 1 / x
+// would take half of their digits or all. So they are formulas in 1 - x, which is exact there.
+
+/// arccosh(1 / x) as `ln(1 + (1 - x + √(1 - x²)) / x)` (DLMF 4.37.19), also where the reciprocal overflows.
 pub(crate) fn arcsech(x: f64) -> f64 {
     if x > 0.0 && x < f64::MIN_POSITIVE {
-        std::f64::consts::LN_2 - x.ln()
-    } else {
-        arccosh(1.0 / x)
+        return std::f64::consts::LN_2 - x.ln();
     }
+    let low = 1.0 - x;
+    ((low + (low * (1.0 + x)).sqrt()) / x).ln_1p()
+}
+
+/// `√(x² - 1)` for positive x, without overflow; NaN below 1.
+fn leg(x: f64) -> f64 {
+    (x - 1.0).sqrt() * (x + 1.0).sqrt()
+}
+
+/// arccos(1 / x), which is the angle of a right triangle with the hypotenuse x next to the leg 1.
+pub(crate) fn arcsec(x: f64) -> f64 {
+    let angle = leg(x.abs()).atan();
+    if x < 0.0 { PI - angle } else { angle }
+}
+
+/// arcsin(1 / x), the other angle of that triangle.
+pub(crate) fn arccsc(x: f64) -> f64 {
+    (1.0 / leg(x.abs())).atan().copysign(x)
+}
+
+/// arctanh(1 / x).
+pub(crate) fn arccoth(x: f64) -> f64 {
+    (0.5 * (2.0 / (x.abs() - 1.0)).ln_1p()).copysign(x)
 }
 
 /// arcsinh(1 / x), also where the reciprocal overflows.

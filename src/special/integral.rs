@@ -216,7 +216,10 @@ fn sici(x: f64) -> (f64, f64) {
         let (re, im) = invert((2.0 * k + 1.0 + tail.0, x + tail.1));
         tail = (-k * k * re, -k * k * im);
     }
-    let fraction = invert((1.0 + tail.0, x + tail.1));
+    // Divided twice, for squares of large numbers overflow.
+    let (re, im) = (1.0 + tail.0, x + tail.1);
+    let length = re.hypot(im);
+    let fraction = (re / length / length, -im / length / length);
     let (sin, cos) = x.sin_cos();
     let (re, im) = multiply(fraction, (cos, -sin));
     (FRAC_PI_2 + im, -re)

@@ -50,7 +50,19 @@ const UNIT_ENDS: [f64; 9] = [
     -1.0 + f64::EPSILON / 2.0,
 ];
 /// The same for functions that are outside of it.
-const BEYOND_UNIT: [f64; 7] = [1.0, -1.0, 1.0 + f64::EPSILON, 2.0, -1e8, 1e155, f64::MAX];
+const BEYOND_UNIT: [f64; 11] = [
+    1.0,
+    -1.0,
+    1.0 + f64::EPSILON,
+    -1.0 - f64::EPSILON,
+    1.0 + 1e-12,
+    -1.0 - 1e-6,
+    1.0 + 1e-6,
+    2.0,
+    -1e8,
+    1e155,
+    f64::MAX,
+];
 
 elementwise! { $
     /// Sine, of radians.
@@ -166,7 +178,7 @@ elementwise! { $
 
     /// Inverse secant, in radians.
     Arcsec = arcsec, "arccos(1 / x)", "DLMF 4.23.8",
-    (x) -> |x| (1.0 / x).acos(),
+    (x) -> algebraic::arcsec,
     vjp(g, y) = [Some(g * x.arcsec_slope(0))],
     domain = [OUTSIDE],
     special = [BEYOND_UNIT];
@@ -182,7 +194,7 @@ elementwise! { $
 
     /// Inverse cosecant, in radians.
     Arccsc = arccsc, "arcsin(1 / x)", "DLMF 4.23.7",
-    (x) -> |x| (1.0 / x).asin(),
+    (x) -> algebraic::arccsc,
     vjp(g, y) = [Some(-(g * x.arcsec_slope(0)))],
     domain = [OUTSIDE],
     special = [BEYOND_UNIT];
@@ -263,14 +275,14 @@ elementwise! { $
 
     /// Inverse secant, in degrees.
     Arcsecd = arcsecd, "180 arccos(1 / x) / π", "DLMF 4.23.8",
-    (x) -> |x| (1.0 / x).acos() / RADIANS,
+    (x) -> |x| algebraic::arcsec(x) / RADIANS,
     vjp(g, y) = [Some(g * (x.arcsec_slope(0) * (1.0 / RADIANS)))],
     domain = [OUTSIDE],
     special = [BEYOND_UNIT];
 
     /// Inverse cosecant, in degrees.
     Arccscd = arccscd, "180 arcsin(1 / x) / π", "DLMF 4.23.7",
-    (x) -> |x| (1.0 / x).asin() / RADIANS,
+    (x) -> |x| algebraic::arccsc(x) / RADIANS,
     vjp(g, y) = [Some(-(g * (x.arcsec_slope(0) * (1.0 / RADIANS))))],
     domain = [OUTSIDE],
     special = [BEYOND_UNIT];
@@ -296,7 +308,7 @@ elementwise! { $
     domain = [ALL],
     special = [[0.0, 0.25, 0.5, 1.0, -1.5, 2.0, 1e15, 1e17]];
 
-    /// NumPy's sinc; 1 at 0.
+    /// NumPy's sinc; 1 at 0, NaN at infinity.
     Sinc = sinc, "sin(π x) / (π x)", "definition",
     (x) -> |x| degrees::sinc_derivative(0, x),
     vjp(g, y) = [Some(g * x.sinc_derivative(1))],
@@ -397,7 +409,7 @@ elementwise! { $
     (x) -> algebraic::arcsech,
     vjp(g, y) = [Some(g * x.arcsech_slope(0))],
     domain = [&[(0.3, 0.7)]],
-    special = [[0.0, 5e-324, 1e-300, 0.5, 1.0, 1.0 - f64::EPSILON / 2.0]];
+    special = [[0.0, 5e-324, 1e-300, 0.5, 1.0, 1.0 - f64::EPSILON / 2.0, 1.0 - 1e-12, 1.0 - 1e-6]];
 
     /// A derivative of arcsech's derivative, of order n from 0; NaN below 0 and above 1.
     ArcsechSlope = arcsech_slope, "d^n/dx^n -1 / (x (1 - x^2)^(1/2))", "definition",
@@ -426,7 +438,7 @@ elementwise! { $
 
     /// Inverse hyperbolic cotangent.
     Arccoth = arccoth, "arctanh(1 / x)", "DLMF 4.37.9",
-    (x) -> |x| libm::atanh(1.0 / x),
+    (x) -> algebraic::arccoth,
     vjp(g, y) = [Some(g * x.arccoth_slope(0))],
     domain = [OUTSIDE],
     special = [BEYOND_UNIT];
