@@ -2,6 +2,9 @@
 //!
 //! See [`super::factor`] for what holds of all decompositions. Rows are exchanged as LAPACK does, so
 //! that a matrix is singular, with a pivot of zero, where it is to NumPy (but for rounding).
+//!
+//! `faer` multiplies with reciprocals of pivots, and the reciprocal of a subnormal pivot is infinite. Matrices
+//! with such pivots are rare, and are decomposed and solved here, by division.
 
 use faer::dyn_stack::MemStack;
 use faer::linalg::lu::partial_pivoting as lu;
@@ -22,23 +25,26 @@ pub(super) struct Lu {
     /// Where that row of the matrix went.
     places: Vec<usize>,
     odd: bool,
+    /// Whether a pivot has no finite reciprocal.
+    divides: bool,
 }
 
 impl Lu {
     /// Decomposes an `n` × `n` matrix, or its transpose.
     pub(super) fn new<T: Real>(a: &[T], n: usize, transpose: bool) -> Result<Self> {
-        let factors = match transpose {
-            true => converted(a)?,
-            false => transposed(a, n)?,
+        let factors = || match transpose {
+            true => converted(a),
+            false => transposed(a, n),
         };
         let mut lu = Lu {
             n,
-            factors,
+            factors: factors()?,
             order: filled(n, 0)?,
             places: filled(n, 0)?,
             odd: false,
+            divides: false,
         };
-        run([n; 3], move || {
+        let lu = run([n; 3], move || {
             let params = Default::default();
             let needed = lu::factor::lu_in_place_scratch::<usize, f64>(n, n, Par::Seq, params);
             let mut memory = scratch(needed)?;
@@ -52,7 +58,80 @@ impl Lu {
             );
             lu.odd = found.transposition_count % 2 == 1;
             Ok(lu)
+        })?;
+        let divides = lu.pivots().any(|p| p != 0.0 && p.recip().is_infinite());
+        match divides {
+            true => lu.by_division(factors()?),
+            false => Ok(lu),
+        }
+    }
+
+    /// The decomposition of a matrix, column by column, by division.
+    #[cold]
+    fn by_division(mut self, factors: Vec<f64>) -> Result<Self> {
+        let n = self.n;
+        run([n; 3], move || {
+            (self.factors, self.odd, self.divides) = (factors, false, true);
+            self.order = (0..n).collect();
+            for k in 0..n {
+                let column = &self.factors[k * n..][..n];
+                let larger = |i: usize, j: usize| match column[j].abs() > column[i].abs() {
+                    true => j,
+                    false => i,
+                };
+                let row = (k..n).fold(k, larger);
+                let pivot = column[row];
+                if row != k {
+                    self.factors
+                        .chunks_exact_mut(n)
+                        .for_each(|column| column.swap(k, row));
+                    self.order.swap(k, row);
+                    self.odd = !self.odd;
+                }
+                if pivot == 0.0 {
+                    break;
+                }
+                let (left, right) = self.factors.split_at_mut((k + 1) * n);
+                let below = &mut left[k * n + k + 1..];
+                below.iter_mut().for_each(|l| *l /= pivot);
+                for column in right.chunks_exact_mut(n) {
+                    let first = column[k];
+                    for (x, l) in column[k + 1..].iter_mut().zip(&*below) {
+                        *x -= l * first;
+                    }
+                }
+            }
+            for (i, &row) in self.order.iter().enumerate() {
+                self.places[row] = i;
+            }
+            Ok(self)
         })
+    }
+
+    /// Solves for columns in place, by division.
+    fn substitute(&self, x: &mut [f64]) -> Result<()> {
+        let n = self.n;
+        let mut exchanged = filled(n, 0.0)?;
+        for x in x.chunks_exact_mut(n) {
+            for (to, &row) in exchanged.iter_mut().zip(&self.order) {
+                *to = x[row];
+            }
+            x.copy_from_slice(&exchanged);
+            for (k, column) in self.factors.chunks_exact(n).enumerate() {
+                let first = x[k];
+                for (x, l) in x[k + 1..].iter_mut().zip(&column[k + 1..]) {
+                    *x -= l * first;
+                }
+            }
+            for (k, column) in self.factors.chunks_exact(n).enumerate().rev() {
+                x[k] /= column[k];
+                let last = x[k];
+                for (x, u) in x[..k].iter_mut().zip(column) {
+                    *x -= u * last;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn factors(&self) -> MatRef<'_, f64> {
@@ -109,6 +188,10 @@ impl Lu {
         }
         let mut x = transposed(b, columns)?;
         let x = run([n, n, columns], move || {
+            if self.divides {
+                self.substitute(&mut x)?;
+                return Ok(x);
+            }
             let needed = lu::solve::solve_in_place_scratch::<usize, f64>(n, columns, Par::Seq);
             let mut memory = scratch(needed)?;
             lu::solve::solve_in_place(
@@ -130,6 +213,11 @@ impl Lu {
         let n = self.n;
         let mut x = filled(n * n, 0.0)?;
         let x = run([n; 3], move || {
+            if self.divides {
+                x.iter_mut().step_by(n + 1).for_each(|x| *x = 1.0);
+                self.substitute(&mut x)?;
+                return Ok(x);
+            }
             let needed = lu::inverse::inverse_scratch::<usize, f64>(n, Par::Seq);
             let mut memory = scratch(needed)?;
             lu::inverse::inverse(
