@@ -74,6 +74,7 @@ LINALG = {
     "solve": "solve(x, y)",
     "inverse": "inv(x)",
     "det": "det(x)",
+    "norm": "norm(x)",
     "log_abs_det": "slogdet(x).logabsdet",
     "det_sign": "slogdet(x).sign",
     "cholesky": "cholesky(x @ x.T)",

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from mpmath import mp, mpf
 
 import wyrmling as wy
 
@@ -18,6 +19,54 @@ def test_norms_at_zero_have_the_gradient_zero(order):
         y.backward()
         assert y.item() == 0.0
         np.testing.assert_array_equal(v.grad, np.zeros(shape))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "x",
+    [
+        [[3e200, 4e200], [3e-200, 4e-200]],
+        [[1.5e308, 1.5e308], [5e-324, 0.0]],
+        [[3e-160, 4e-160], [3e-155, 1e-320]],
+        [[3e25, 4e25], [3e-25, 4e-25]],
+        [[1e38, 2e38], [1e-45, 3e-45]],
+        [[3.0, 4.0], [0.0, 0.0]],
+    ],
+)
+def test_gradients_of_norms_whose_squares_overflow_or_vanish(x, dtype):
+    with np.errstate(over="ignore", under="ignore"):
+        x = np.array(x, dtype)
+        expected = np.linalg.norm(x, axis=1)
+    if not np.isfinite(x).all():
+        return
+    # The direction, and the second derivative, by mpmath's range.
+    direction, bend = np.zeros_like(x), np.zeros((2, 2, 2))
+    for k, row in enumerate(x):
+        exact = [mpf(float(v)) for v in row]
+        length = mp.sqrt(sum(v * v for v in exact))
+        if length:
+            direction[k] = [float(v / length) for v in exact]
+            for i, j in np.ndindex(2, 2):
+                bend[k, i, j] = ((i == j) - exact[i] * exact[j] / length**2) / length
+    for axis, order in [(1, None), (1, 2), (-1, 2)]:
+        v = wy.Variable(x)
+        y = np.linalg.norm(v, order, axis)
+        np.sum(y).backward()
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(
+                y.value, expected, rtol=1e-6 if dtype == np.float32 else 1e-15
+            )
+        np.testing.assert_allclose(v.grad, direction, rtol=3e-7 if dtype == np.float32 else 1e-15)
+    for row, first, second in zip(x, direction, bend, strict=True):
+        np.testing.assert_allclose(wy.grad(np.linalg.norm)(row), first, rtol=3e-7)
+        if np.abs(second).max() < np.finfo(dtype).max:
+            found = wy.hessian(np.linalg.norm)(row)
+            scale = np.abs(second).max()
+            tolerance = 1e-6 if dtype == np.float32 else 1e-14
+            # The reciprocal of a length beyond the largest number is 0.
+            least = np.finfo(dtype).tiny
+            atol = max(tolerance * scale, least)
+            np.testing.assert_allclose(found, second, rtol=tolerance, atol=atol)
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (2, 0, 3)])

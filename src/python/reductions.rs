@@ -149,6 +149,22 @@ fn logsumexp(
     Ok(PyVariable::new(found))
 }
 
+/// The Euclidean norm over axes; its gradient is right where squares overflow or vanish, too.
+#[pyfunction]
+#[pyo3(
+    signature = (a, /, axis=None, keepdims=Given::default(KeepDims(false))),
+    text_signature = "(a, /, axis=None, keepdims=False)"
+)]
+fn norm(
+    a: &Bound<'_, PyAny>,
+    axis: Option<&Bound<'_, PyAny>>,
+    keepdims: Given<KeepDims>,
+) -> PyResult<PyVariable> {
+    let x = node("norm", a)?;
+    let found = reduction(Reduction::Norm, &x, axis, keepdims)?;
+    Ok(PyVariable::new(found))
+}
+
 /// Exponentials along an axis, scaled to sum to 1, without overflow: ``exp(x - max) / Σ exp(x - max)``.
 ///
 /// The result has the shape of ``x`` and its type, float64 for integers. Raises ValueError if there
@@ -235,6 +251,7 @@ exports! {
     max "(a: _Like, /, axis: _Axis = None, keepdims: bool = False, *, out: Variable | None = None, initial: Any = None, where: Any = True) -> Variable" numpy;
     min "(a: _Like, /, axis: _Axis = None, keepdims: bool = False, *, out: Variable | None = None, initial: Any = None, where: Any = True) -> Variable" numpy;
     logsumexp "(a: _Like, /, axis: _Axis = None, keepdims: bool = False) -> Variable" package;
+    norm "(a: _Like, /, axis: _Axis = None, keepdims: bool = False) -> Variable" inner;
     softmax "(x: _Like, /, axis: int = -1) -> Variable" package;
     log_softmax "(x: _Like, /, axis: int = -1) -> Variable" package;
     linear_recurrence "(x: _Like, factors: _Like, /, axis: int = 0) -> Variable" package;

@@ -325,7 +325,9 @@ def vector_norm(
         )
     if ord == 1:
         return _core.sum(_core.abs(x), axis, keepdims)
-    total = _core.sum(_core.square(x) if ord == 2 else _core.abs(x) ** ord, axis, keepdims)
+    if ord == 2:
+        return _core.norm(x, axis, keepdims)
+    total = _core.sum(_core.abs(x) ** ord, axis, keepdims)
     return root(total, 1.0 / ord) if ord > 0 else total ** (1.0 / ord)
 
 

@@ -19,6 +19,8 @@ pub enum Reduction {
     Min,
     /// ln Σ exp x
     LogSumExp,
+    /// (Σ x²)^(1/2)
+    Norm,
 }
 
 impl Reduction {
@@ -30,6 +32,7 @@ impl Reduction {
             Reduction::Max => "max",
             Reduction::Min => "min",
             Reduction::LogSumExp => "logsumexp",
+            Reduction::Norm => "norm",
         }
     }
 }
@@ -53,6 +56,7 @@ pub fn reduce(
         Reduction::Max => apply(rules::Max { axes, keepdims }, &[x]),
         Reduction::Min => apply(rules::Min { axes, keepdims }, &[x]),
         Reduction::LogSumExp => logsumexp(x, &axes, keepdims),
+        Reduction::Norm => apply(rules::Norm { axes, keepdims }, &[x]),
     }
 }
 

@@ -18,13 +18,13 @@ use crate::rules::{
 };
 
 /// The shape left after reducing, with reduced axes kept at length 1.
-fn kept(shape: &[usize], axes: &[usize]) -> Shape {
+pub(super) fn kept(shape: &[usize], axes: &[usize]) -> Shape {
     let one = |(i, &n)| if axes.contains(&i) { 1 } else { n };
     shape.iter().enumerate().map(one).collect()
 }
 
 /// The shape left after reducing.
-fn reduced(name: &str, x: &Type, axes: &[usize], keepdims: bool) -> Result<Shape> {
+pub(super) fn reduced(name: &str, x: &Type, axes: &[usize], keepdims: bool) -> Result<Shape> {
     real(name, x)?;
     if let Some(&axis) = axes.iter().find(|&&a| a >= x.ndim()) {
         return Err(Error::Shape(format!(
@@ -49,7 +49,7 @@ fn reduced(name: &str, x: &Type, axes: &[usize], keepdims: bool) -> Result<Shape
 }
 
 /// Restores reduced axes as axes of length 1.
-fn restore<'t>(g: Ex<'t>, axes: &[usize], keepdims: bool) -> Ex<'t> {
+pub(super) fn restore<'t>(g: Ex<'t>, axes: &[usize], keepdims: bool) -> Ex<'t> {
     if keepdims || axes.is_empty() {
         g
     } else {
@@ -59,7 +59,7 @@ fn restore<'t>(g: Ex<'t>, axes: &[usize], keepdims: bool) -> Ex<'t> {
 
 /// Reduces `x` into `out`, whose shape with reduced axes kept is `shape`: `all`
 /// folds a run into one element, `each` folds element by element.
-fn fold<T: Real>(
+pub(super) fn fold<T: Real>(
     x: &[T],
     x_shape: &[usize],
     out: &mut [T],

@@ -46,6 +46,7 @@ fn axes_count_from_the_end_and_are_there_once() {
         (ops::Reduction::Max, "max"),
         (ops::Reduction::Min, "min"),
         (ops::Reduction::LogSumExp, "logsumexp"),
+        (ops::Reduction::Norm, "norm"),
     ] {
         assert_eq!(kind.name(), name);
         refused(ops::reduce(kind, &x, Some(&[5]), false), Error::Axis, name);
