@@ -226,8 +226,8 @@ def test_a_bound_belongs_to_what_is_clipped():
     y = wy.clip(x, low, max=3.0)
     y.sum().backward()
     np.testing.assert_array_equal(y.value, [1.0, 1.0, 3.0, np.nan])
-    assert x.grad.tolist() == [1.0, 0.0, 1.0, 1.0]
-    assert low.grad.item() == 1.0
+    np.testing.assert_array_equal(x.grad, [1.0, 0.0, 1.0, np.nan])
+    assert np.isnan(low.grad)
     for bound in (np.array([np.nan, 1.0]), wy.Variable([np.nan, 1.0])):
         above, below = wy.Variable([2.0, 0.0]), wy.Variable([2.0, 3.0])
         np.testing.assert_array_equal(wy.clip(above, bound).value, [np.nan, 1.0])

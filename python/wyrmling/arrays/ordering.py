@@ -170,8 +170,8 @@ def clip(
     """Elements within bounds: what lies outside becomes the bound; None is no bound.
 
     The gradient goes to the element where it lies within the bounds or on one, else to the
-    bound. ``min`` and ``max`` are other names for ``a_min`` and ``a_max``. ``out``, ``where`` and
-    ``dtype`` as in NumPy's ufuncs, for variables.
+    bound; where NaN makes a NaN, that of both is NaN. ``min`` and ``max`` are other names for
+    ``a_min`` and ``a_max``. ``out``, ``where`` and ``dtype`` as in NumPy's ufuncs, for variables.
 
     Raises ValueError for shapes that do not fit together.
 
@@ -188,17 +188,11 @@ def clip(
     for name, bound in (("a_min", low), ("a_max", high)):
         if bound is not None:
             numbers(f"clip: {name}", bound)
+    # An element on a bound has the gradient, which ``maximum`` would share; ``maximum`` has NaN.
     if low is not None:
-        x = _unless_nan(_core.where(x < low, low, x), low)
+        x = _core.where(x >= low, x, _core.maximum(x, low))
     if high is not None:
-        x = _unless_nan(_core.where(x > high, high, x), high)
+        x = _core.where(x <= high, x, _core.minimum(x, high))
     if mask is not None and isinstance(out, Variable):
         x = _core.where(mask, x, out)
     return finished("clip", x, out)
-
-
-def _unless_nan(x: Variable, bound: Like) -> Variable:
-    """What a bound made of an array, or NaN where the bound is."""
-    if not isinstance(bound, Variable) and not np.isnan(bound).any():
-        return x
-    return _core.where(constant(bound) == bound, x, bound)

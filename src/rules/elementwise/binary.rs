@@ -89,10 +89,12 @@ fn heaviside(x: f64, y: f64) -> f64 {
     }
 }
 
-/// The gradient of the operand that was chosen where `wins` holds, half of it where both are equal.
-/// It is selected and not multiplied by zero: elsewhere `g` may be infinite.
-fn chosen<'t>(g: Ex<'t>, wins: Ex<'t>, equal: Ex<'t>) -> Ex<'t> {
-    wins.select(g, equal.select(g * 0.5, g.constant(0.0)))
+/// The gradient of the operand that was chosen where `wins` holds, half of it where both are equal, and NaN
+/// where the result is NaN, as a product with NaN has it. It is selected and not multiplied by zero: elsewhere
+/// `g` may be infinite.
+fn chosen<'t>(g: Ex<'t>, out: Ex<'t>, wins: Ex<'t>, equal: Ex<'t>) -> Ex<'t> {
+    let rest = out.isnan().select(out, out.constant(0.0));
+    wins.select(g, equal.select(g * 0.5, rest))
 }
 
 elementwise! { $
@@ -149,23 +151,23 @@ elementwise! { $
     internal = "the gradients of power, also where a factor of them vanishes",
     orders = [0, 1, 2, 3, 4, 5, 7, 8];
 
-    /// The larger of two; NaN if either is.
+    /// The larger of two; NaN if either is, and so are both gradients.
     Maximum = maximum, "max(x, y)", "definition",
     (x, y) => if x > y || x.is_nan() { x } else { y },
     vjp(g, out) = [
-        Some(chosen(g, x.greater(y), x.equal(y))),
-        Some(chosen(g, y.greater(x), x.equal(y)))
+        Some(chosen(g, out, x.greater(y), x.equal(y))),
+        Some(chosen(g, out, y.greater(x), x.equal(y)))
     ],
     domain = [LOW_HIGH, HIGH_LOW],
     special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
     numpy = ["maximum"];
 
-    /// The smaller of two; NaN if either is.
+    /// The smaller of two; NaN if either is, and so are both gradients.
     Minimum = minimum, "min(x, y)", "definition",
     (x, y) => if x < y || x.is_nan() { x } else { y },
     vjp(g, out) = [
-        Some(chosen(g, x.less(y), x.equal(y))),
-        Some(chosen(g, y.less(x), x.equal(y)))
+        Some(chosen(g, out, x.less(y), x.equal(y))),
+        Some(chosen(g, out, y.less(x), x.equal(y)))
     ],
     domain = [LOW_HIGH, HIGH_LOW],
     special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
@@ -306,23 +308,24 @@ elementwise! { $
     internal = "the gradients of kl_div, also where x is 0",
     orders = [0, 1, 2, 3, 4, 5, 7];
 
-    /// The larger of two; of a number and NaN, the number.
+    /// The larger of two; of a number and NaN, the number. Of zeros of two signs it is the first, as in
+    /// NumPy's scalar loop; of NumPy's vector loops some take the second.
     Fmax = fmax, "max(x, y)", "definition",
     (x, y) -> |x, y| if x >= y || y.is_nan() { x } else { y },
     vjp(g, out) = [
-        Some(chosen(g, x.greater(y).logical_or(y.isnan()), x.equal(y))),
-        Some(chosen(g, y.greater(x).logical_or(x.isnan()), x.equal(y)))
+        Some(chosen(g, out, x.greater(y).logical_or(y.isnan().greater(x.isnan())), x.equal(y))),
+        Some(chosen(g, out, y.greater(x).logical_or(x.isnan().greater(y.isnan())), x.equal(y)))
     ],
     domain = [LOW_HIGH, HIGH_LOW],
     special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
     numpy = ["fmax"];
 
-    /// The smaller of two; of a number and NaN, the number.
+    /// The smaller of two; of a number and NaN, the number. Of zeros of two signs it is as in `fmax`.
     Fmin = fmin, "min(x, y)", "definition",
     (x, y) -> |x, y| if x <= y || y.is_nan() { x } else { y },
     vjp(g, out) = [
-        Some(chosen(g, x.less(y).logical_or(y.isnan()), x.equal(y))),
-        Some(chosen(g, y.less(x).logical_or(x.isnan()), x.equal(y)))
+        Some(chosen(g, out, x.less(y).logical_or(y.isnan().greater(x.isnan())), x.equal(y))),
+        Some(chosen(g, out, y.less(x).logical_or(x.isnan().greater(y.isnan())), x.equal(y)))
     ],
     domain = [LOW_HIGH, HIGH_LOW],
     special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],

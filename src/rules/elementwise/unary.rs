@@ -166,10 +166,11 @@ elementwise! { $
     special = [[0.0, 1e-9, 37.0, -37.0, 709.0, -709.0]],
     method = softplus;
 
-    /// Rectifier; the gradient at 0 is 0.
+    /// Rectifier; the gradient at 0 is 0, and NaN at NaN.
     Relu = relu, "max(x, 0)", "definition",
     (x) => if x > T::zero() || x.is_nan() { x } else { T::zero() },
-    vjp(g, y) = [Some(x.greater(x.constant(0.0)).select(g, g.constant(0.0)))],
+    // Where x is not positive, y is 0 or NaN.
+    vjp(g, y) = [Some(x.greater(x.constant(0.0)).select(g, y))],
     domain = [NONZERO],
     special = [[0.0, -0.0, 5e-324]],
     method = relu;
