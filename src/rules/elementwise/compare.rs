@@ -111,7 +111,7 @@ elementwise! { $
 
     /// 1 where x is NaN, else 0.
     IsNan = isnan, "[x is NaN]", "definition",
-    (x) -> |x| mask(x.is_nan()),
+    (x) => if x.is_nan() { T::one() } else { T::zero() },
     vjp(g, y) = [None],
     domain = [LOW_HIGH],
     special = [[0.0, -0.0, 1.0]],

@@ -5,6 +5,8 @@
 //! times a power of two where that is needed (as the accumulators of Blue, ACM TOMS 4 (1978), and of Anderson,
 //! ACM TOMS 44 (2017), algorithm 978).
 
+use num_traits::Float;
+
 use super::reduce::{fold, kept, reduced, restore};
 use crate::array::{Broadcast, Real, Shape, Type, Typed, View, ViewMut, filled, with_real};
 use crate::error::Result;
@@ -36,6 +38,29 @@ fn norms<T: Real>(x: &[T], x_shape: &[usize], out: &mut [T], shape: &[usize]) {
     out.iter_mut().for_each(|o| *o = o.sqrt());
 }
 
+/// Writes vectors divided by numbers.
+#[inline(never)]
+fn quotients<T: Real>(
+    x: &[T],
+    x_shape: &[usize],
+    (divisors, shape): (&[T], &[usize]),
+    out: &mut [T],
+) {
+    let walk = Broadcast::new(x_shape, [x_shape, shape].into_iter());
+    let run = walk.run();
+    walk.for_each(|offsets, _| {
+        let x = &x[offsets[0]..][..run];
+        let out = out[offsets[0]..][..run].iter_mut().zip(x);
+        if walk.is_splat(1) {
+            let y = divisors[offsets[1]];
+            out.for_each(|(o, &x)| *o = x / y);
+        } else {
+            let divisors = &divisors[offsets[1]..][..run];
+            out.zip(divisors).for_each(|((o, &x), &y)| *o = x / y);
+        }
+    });
+}
+
 /// Replaces each element by a function of it and of the norm of its vector.
 #[inline(never)]
 fn change(
@@ -58,7 +83,7 @@ fn divide(x: &mut [f64], x_shape: &[usize], shape: &[usize]) -> Result<()> {
     // Any number times the power, or divided by it, has a square that neither overflows nor vanishes beside
     // the others, if the norm is as small, or as large, as it was found to be.
     let power = 2f64.powi(600);
-    // The root of what is below this may be of squares that lost digits.
+    // Of less than this squares may have lost digits.
     let is_small = |y: f64| y < 1e-145;
     let is_large = |y: f64| y == f64::INFINITY;
     let mut lengths = filled(shape.iter().product(), 0.0)?;
@@ -142,13 +167,20 @@ impl Operator for UnitVector {
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let shape = kept(args[0].shape, &self.axes);
         with_real!(out.data.dtype(), T => {
+            let (x, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
+            let mut lengths = filled(shape.iter().product(), T::default())?;
+            norms(x, args[0].shape, &mut lengths, &shape);
+            // The root of what is below this may be of squares that lost digits.
+            let least = (T::min_positive_value() / <T as Float>::epsilon()).sqrt();
+            if lengths.iter().all(|&y| y >= least && y.is_finite()) {
+                quotients(x, args[0].shape, (&lengths, &shape), out);
+                return Ok(());
+            }
             // In double precision, in which squares of single precision neither overflow nor vanish.
-            let elements = args[0].real::<T>();
-            let mut x = filled(elements.len(), 0.0)?;
-            x.iter_mut().zip(elements).for_each(|(x, &element)| *x = Real::to(element));
-            divide(&mut x, args[0].shape, &shape)?;
-            let out = T::slice_mut(&mut out.data);
-            out.iter_mut().zip(&x).for_each(|(o, &x)| *o = T::of(x));
+            let mut wide = filled(x.len(), 0.0)?;
+            wide.iter_mut().zip(x).for_each(|(wide, &x)| *wide = Real::to(x));
+            divide(&mut wide, args[0].shape, &shape)?;
+            out.iter_mut().zip(&wide).for_each(|(o, &x)| *o = T::of(x));
             Ok(())
         })
     }
