@@ -2,4 +2,4 @@
 
 pub(super) mod lanes;
 
-files! { reduce, norm, softmax, order, cumsum, recurrence }
+files! { reduce, extreme, norm, softmax, order, cumsum, recurrence }

@@ -70,47 +70,45 @@ multiversion! {
 const LONG: usize = 4096;
 
 multiversion! {
-    /// [`exponentials`] of many.
-    fn exponentials_of_halves<T: Real>(x: &[T], shift: T) -> T {
-        let (first, second) = x.split_at(x.len() / 2);
-        exponentials(first, shift) + exponentials(second, shift)
-    }
-}
-
-/// The sum of the exponentials of what is more than `shift`, by halves where there are many.
-#[inline(always)]
-fn exponentials<T: Real>(x: &[T], shift: T) -> T {
-    if x.len() > LONG {
-        return exponentials_of_halves(x, shift);
-    }
-    let (blocks, rest) = x.as_chunks::<SIDE_BY_SIDE>();
-    let mut sums = [T::zero(); SIDE_BY_SIDE];
-    for block in blocks {
-        for (sum, &v) in sums.iter_mut().zip(block) {
-            *sum += (v - shift).v_exp();
+    /// The sum of the exponentials of what is more than `shift`, by halves where there are many.
+    fn exponentials<T: Real>(x: &[T], shift: T) -> T {
+        if x.len() > LONG {
+            let (first, second) = x.split_at(x.len() / 2);
+            return exponentials(first, shift) + exponentials(second, shift);
         }
+        let (blocks, rest) = x.as_chunks::<SIDE_BY_SIDE>();
+        let mut sums = [T::zero(); SIDE_BY_SIDE];
+        for block in blocks {
+            for (sum, &v) in sums.iter_mut().zip(block) {
+                *sum += (v - shift).v_exp();
+            }
+        }
+        let mut total = T::zero();
+        for &v in rest {
+            total += (v - shift).v_exp();
+        }
+        if blocks.is_empty() {
+            return total;
+        }
+        let mut all = T::zero();
+        for sum in sums {
+            all += sum;
+        }
+        all + total
     }
-    let mut total = T::zero();
-    for &v in rest {
-        total += (v - shift).v_exp();
-    }
-    if blocks.is_empty() {
-        return total;
-    }
-    let mut all = T::zero();
-    for sum in sums {
-        all += sum;
-    }
-    all + total
 }
 
 multiversion! {
-    /// The shift of a lane whose elements are side by side, and the logarithm of the sum of its
-    /// exponentials.
-    fn log_of_sum<T: Real>(x: &[T]) -> (T, T) {
-        let shift = shift_of(maximum(x));
-        (shift, exponentials(x, shift).v_ln())
+    /// The largest element of a lane whose elements are side by side.
+    fn largest<T: Real>(x: &[T]) -> T {
+        maximum(x)
     }
+}
+
+/// The shift of a lane whose elements are side by side, and the logarithm of the sum of its exponentials.
+fn log_of_sum<T: Real>(x: &[T]) -> (T, T) {
+    let shift = shift_of(largest(x));
+    (shift, exponentials(x, shift).ln())
 }
 
 /// Calls `f` with the elements of each lane, one after the other, and the same of `out`.
@@ -169,7 +167,7 @@ fn logsumexp<T: Real>(x: &[T], out: &mut [T], a: Lanes) {
 /// The softmax, but where the largest elements are infinite they have equal shares.
 fn shares<T: Real>(x: &[T], out: &mut [T], a: Lanes) {
     each_lane(x, out, a, |x, out| {
-        let m = maximum(x);
+        let m = largest(x);
         if m.is_finite() {
             return softmax_of(x, out);
         }
