@@ -275,6 +275,92 @@ def test_negative_labels() -> None:
     agree(found, trained(by_itself(loss), floats, np.float64), 1e-9)
 
 
+def as_often(P: Any, Q: Any, user: Any, item: Any, rating: Any) -> Any:
+    """A loop as long as a sample says, which starts from values of before."""
+    x = y = P[user] @ Q[item]
+    for _ in range(rating):
+        y = np.tanh(y * x) + 0.5
+    return y * y
+
+
+def from_the_last(P: Any, Q: Any, user: Any, item: Any, rating: Any) -> Any:
+    """Each value of the loop is that of another the time before."""
+    x = P[user] @ Q[item]
+    a, b, v = x, 1.0 + 0.0 * x, P[user]
+    for _ in range(rating):
+        a, b, v = b, np.tanh(a + b * x), v * b + Q[item]
+    return a - 2.0 * b + v @ v
+
+
+def left_early(P: Any, Q: Any, user: Any, item: Any, rating: Any) -> Any:
+    """The way out of the loop uses what another turn would give anew."""
+    y = P[user] @ Q[item]
+    for _ in range(rating):
+        if y > 0.5:
+            return y * 3.0
+        y = y + 0.25
+    return y * y
+
+
+def broken_off(P: Any, Q: Any, user: Any, item: Any, rating: Any) -> Any:
+    y = P[user] @ Q[item]
+    before = y
+    for _ in range(4):
+        if y > rating:
+            break
+        before, y = y, y + 1.0
+    return before * y
+
+
+def in_one_another(P: Any, Q: Any, user: Any, item: Any, rating: Any) -> Any:
+    x = y = P[user] @ Q[item]
+    for _ in range(rating):
+        z = y
+        for _ in range(rating):
+            z = 0.5 * z + x
+        y = y + z if z > 0 else y - x
+    return y
+
+
+def in_an_arm(P: Any, Q: Any, user: Any, item: Any, rating: Any) -> Any:
+    x = y = P[user] @ Q[item]
+    if x > 0:
+        for _ in range(rating):
+            y = np.tanh(y * x) + 1.0
+        y = y - x
+    return y * y
+
+
+@pytest.mark.parametrize(
+    "loss", [as_often, from_the_last, left_early, broken_off, in_one_another, in_an_arm]
+)
+@pytest.mark.parametrize("least", [0, 1, 3])
+def test_loops_are_as_long_as_a_sample_says(loss: Any, least: int) -> None:
+    given = columns(np.float64)
+    given["rating"] = np.random.default_rng(7).integers(least, 4, COUNT)
+    found = trained(loss, given, np.float64, batch_size=COUNT)
+    agree(found, by_hand(loss, given, np.float64), 1e-9)
+    options: dict[str, Any] = {"batch_size": 7, "epochs": 2}
+    floats = {**given, "rating": given["rating"].astype(np.float64)}
+    agree(
+        trained(loss, given, np.float64, **options),
+        trained(counted(loss), floats, np.float64, **options),
+        1e-9,
+    )
+
+
+def counted(loss: Any) -> Any:
+    """The same loss, whose integer is counted in a loop that no batch has a form for."""
+
+    def other(P: Any, Q: Any, user: Any, item: Any, rating: Any) -> Any:
+        count = 0
+        while count < rating:
+            count += 1
+        return loss(P, Q, user, item, count)
+
+    return other
+
+
 def test_nan_takes_the_arm_that_python_takes() -> None:
     def loss(P: Any, Q: Any, user: Any, item: Any, rating: Any) -> Any:
         x = P[user] @ Q[item]

@@ -9,6 +9,9 @@
 //!
 //! Limits: an arm looks no rows up, for they would count as read by all samples; and it raises nothing.
 
+use std::mem;
+use std::rc::Rc;
+
 use super::{BatchValue, Follower};
 use crate::array::{Array, DType, Type};
 use crate::ir::{Comparison, Datum, Target, ValueId, ValueKind};
@@ -21,12 +24,16 @@ use crate::rules::{
 const DEEPEST: usize = 16;
 
 impl Follower<'_> {
-    /// Follows both arms of a branch to the block in which they meet, and chooses what it is given.
+    /// Follows both arms of the branch that ends a block, to the block in which they meet, and chooses
+    /// what that is given.
+    ///
+    /// An arm that goes around a loop gives the values of the loop anew. The other arm has those from
+    /// before, and so has what follows, for the samples that did not go around.
     pub(super) fn arms(
         &mut self,
+        block: usize,
         condition: &BatchValue,
-        then: &Target,
-        otherwise: &Target,
+        [then, otherwise]: [&Target; 2],
         join: usize,
     ) -> Option<Vec<BatchValue>> {
         if self.masks.len() == DEEPEST {
@@ -34,8 +41,28 @@ impl Follower<'_> {
         }
         let mask = self.mask(condition)?;
         let inverse = self.mask(&by_mask(mask, false))?;
-        let first = self.arm(mask, then, join)?;
-        let second = self.arm(inverse, otherwise, join)?;
+        let given = (self.arguments(then)?, self.arguments(otherwise)?);
+        let needed = self.live.live_out(block).iter();
+        let before: Vec<_> = needed
+            .map(|&id| (id, self.values[id as usize].clone()))
+            .collect();
+        let first = self.arm(mask, then.block, given.0, join)?;
+        let after = before
+            .into_iter()
+            .map(|(id, value)| (id, mem::replace(&mut self.values[id as usize], value)));
+        let after: Vec<_> = after.collect();
+        let second = self.arm(inverse, otherwise.block, given.1, join)?;
+        for (id, x) in after {
+            if self.live.live_in(join).binary_search(&id).is_err() {
+                continue;
+            }
+            let (x, y) = (x?, self.values[id as usize].clone()?);
+            if !Rc::ptr_eq(&x, &y) {
+                let (x, y) = ((*x).clone(), (*y).clone());
+                let chosen = self.chosen(mask, x, y, self.function.kind(id))?;
+                self.values[id as usize] = Some(Rc::new(chosen));
+            }
+        }
         let kinds = self.function.blocks[join].parameters.iter();
         let kinds: Vec<&ValueKind> = kinds.map(|&p| self.function.kind(p)).collect();
         let pairs = first.into_iter().zip(second).zip(kinds);
@@ -44,8 +71,14 @@ impl Follower<'_> {
             .collect()
     }
 
-    /// Follows the arm that the samples with a mask of 1 take.
-    fn arm(&mut self, mask: ValueId, to: &Target, join: usize) -> Option<Vec<BatchValue>> {
+    /// Follows the arm that the samples with a mask of 1 take, from a block, given values.
+    fn arm(
+        &mut self,
+        mask: ValueId,
+        block: usize,
+        given: Vec<BatchValue>,
+        join: usize,
+    ) -> Option<Vec<BatchValue>> {
         let within = match self.masks.last() {
             Some(&outer) => {
                 let outer = self.as_dtype(outer, self.dtype(mask)?)?;
@@ -54,8 +87,7 @@ impl Follower<'_> {
             None => mask,
         };
         self.masks.push(within);
-        let given = self.arguments(to)?;
-        let given = self.walk(to.block, given, join)?;
+        let given = self.walk(block, given, join)?;
         self.masks.pop();
         Some(given)
     }

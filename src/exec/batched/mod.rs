@@ -19,6 +19,7 @@ mod arms;
 mod arrays;
 mod integers;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::leaf::Leaf;
@@ -27,8 +28,8 @@ use super::program::Program;
 use crate::array::DType;
 use crate::error::Result;
 use crate::ir::{
-    Builder, Cfg, Datum, Expression, Function, Lengths, Target, Terminator, ValueId, ValueKind,
-    merge_returns, simplify,
+    Builder, Cfg, Datum, Expression, Function, Lengths, Liveness, Target, Terminator, ValueId,
+    ValueKind, merge_returns, simplify,
 };
 use crate::rules::{Cast, OpRef};
 use crate::table::Table;
@@ -72,7 +73,9 @@ enum BatchValue {
 struct Follower<'f> {
     function: &'f Function,
     builder: Builder,
-    values: Vec<Option<BatchValue>>,
+    /// What each value is now: a block of a loop gives its values anew each time.
+    values: Vec<Option<Rc<BatchValue>>>,
+    live: Liveness,
     /// By the number of a block, the block through which all ways from it to the return pass next.
     joins: Vec<Option<usize>>,
     /// The masks of the arms that are followed, each within those before it.
@@ -96,11 +99,13 @@ pub fn batched(
     let Some((function, exit)) = merge_returns(&function) else {
         return Ok(None);
     };
+    let graph = Cfg::new(&function);
     let mut follower = Follower {
         function: &function,
         builder: Builder::new(),
         values: vec![None; function.kinds.len()],
-        joins: Cfg::new(&function).post_dominators(exit),
+        live: Liveness::new(&function, &graph),
+        joins: graph.post_dominators(exit),
         masks: Vec::new(),
         left: MOST,
     };
@@ -177,7 +182,7 @@ impl Follower<'_> {
     }
 
     fn value(&self, id: ValueId) -> Option<BatchValue> {
-        self.values[id as usize].clone()
+        self.values[id as usize].as_deref().cloned()
     }
 
     /// Follows the function to its loss, one for each sample.
@@ -217,7 +222,7 @@ impl Follower<'_> {
                     BatchValue::Known(Datum::Bool(false)) => otherwise,
                     condition => {
                         let join = self.joins[block]?;
-                        given = self.arms(&condition, then, otherwise, join)?;
+                        given = self.arms(block, &condition, [then, otherwise], join)?;
                         block = join;
                         continue;
                     }
@@ -243,7 +248,7 @@ impl Follower<'_> {
     fn bind(&mut self, block: usize, given: Vec<BatchValue>) {
         let parameters = &self.function.blocks[block].parameters;
         for (&p, value) in parameters.iter().zip(given) {
-            self.values[p as usize] = Some(value);
+            self.values[p as usize] = Some(Rc::new(value));
         }
     }
 
@@ -262,7 +267,7 @@ impl Follower<'_> {
                 },
                 Expression::Push(..) | Expression::Pop(_) => return None,
             };
-            self.values[i.results[0] as usize] = Some(value);
+            self.values[i.results[0] as usize] = Some(Rc::new(value));
         }
         Some(())
     }
