@@ -1,4 +1,5 @@
-"""fit of random losses over ragged data: the loss, and a step, against plain Python."""
+"""fit of random losses over ragged data, and over numbers, whose batches may be computed at once:
+the loss, and a step, against plain Python."""
 
 import linecache
 import random
@@ -79,7 +80,12 @@ def made(draw: random.Random) -> tuple[str, Callable[..., Any]]:
     """A loss and its text. It depends on all parameters."""
     lines = ["s = 0.0", *(line for _ in range(draw.randint(1, 4)) for line in statements(draw))]
     lines.append("return np.tanh(s) + 0.0 * w + 0.0 * V[0, 0] + 0.0 * P[0]")
-    text = "def loss(w, V, P, xs, items, y, n):\n" + "".join(f"    {line}\n" for line in lines)
+    return defined(lines, "w, V, P, xs, items, y, n")
+
+
+def defined(lines: list[str], arguments: str) -> tuple[str, Callable[..., Any]]:
+    """A function of these lines, and its text."""
+    text = f"def loss({arguments}):\n" + "".join(f"    {line}\n" for line in lines)
     file, found = "<a random loss>", {"np": np}
     linecache.cache[file] = len(text), None, text.splitlines(True), file
     exec(compile(text, file, "exec"), found)
@@ -122,6 +128,18 @@ def test_losses(seed: int) -> None:
         for at in range(SAMPLES)
     ]
 
+    check(text, loss, columns, samples, starts)
+
+
+def check(
+    text: str,
+    loss: Callable[..., Any],
+    columns: dict[str, Any],
+    samples: list[dict[str, Any]],
+    starts: dict[str, Any],
+) -> None:
+    """A step on all samples is what Python and differences say."""
+
     def total(**changed: Any) -> float:
         return sum(float(loss(**(starts | changed), **sample)) for sample in samples)
 
@@ -134,3 +152,59 @@ def test_losses(seed: int) -> None:
         if smooth:
             found = start - parameters[name].value
             np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5, err_msg=text)
+
+
+def conditions(draw: random.Random) -> str:
+    """What numbers, an integer or a truth value of a sample say."""
+    return draw.choice(
+        [
+            f"{expression(draw, 1, *OTHERS)} {draw.choice('<>')} {expression(draw, 1, *OTHERS)}",
+            f"n {draw.choice(['<', '>', '==', '!=', '<=', '>='])} {draw.randint(0, 4)}",
+            "flag",
+        ]
+    )
+
+
+OTHERS = ("t", "z", "p", "P[n]")
+ALL = "0.0 * (w + V[0, 0] + p)"
+
+
+def nested(draw: random.Random, depth: int, in_loop: bool = False) -> list[str]:
+    """Statements in loops and branches."""
+    lines = []
+    for _ in range(draw.randint(1, 3)):
+        kind = draw.random()
+        if depth == 0 or kind < 0.4:
+            changed, value = draw.choice("stz"), expression(draw, 2, *OTHERS)
+            lines.append(draw.choice(["s, t, z = t, z, s", f"{changed} = np.tanh({value})"]))
+        elif kind < 0.6:
+            lines.append(f"if {conditions(draw)}:")
+            lines += [f"    {line}" for line in nested(draw, depth - 1, in_loop)]
+        elif kind < 0.8:
+            lines.append(f"for _ in range({draw.choice(['n', 'm', 'n', '2'])}):")
+            lines += [f"    {line}" for line in nested(draw, depth - 1, True)]
+        elif kind < 0.87 and in_loop:
+            lines.append(f"if {conditions(draw)}: {draw.choice(['break', 'continue'])}")
+        elif kind < 0.93:
+            lines.append(f"if {conditions(draw)}: return {expression(draw, 1, *OTHERS)} + {ALL}")
+        else:
+            lines += [f"v, u = u * {expression(draw, 1, *OTHERS)}, np.tanh(v)", "s = s + v.sum()"]
+    return lines
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_losses_of_numbers(seed: int) -> None:
+    """Loops as long as a sample says, ways out of them, and values that change places in them."""
+    draw, rng = random.Random(seed), np.random.default_rng(seed)
+    lines = ["s, t, z = w, y, P[n]", "p, v, u = P[m], V[0], y * V[1]", *nested(draw, 3)]
+    lines.append("return np.tanh(s - 0.5 * t) + 0.3 * z + v.sum() + " + ALL)
+    text, loss = defined(lines, "w, V, P, y, n, m, flag")
+    columns = {
+        "y": rng.normal(size=SAMPLES),
+        "n": rng.integers(seed % 3, 5, SAMPLES),
+        "m": rng.integers(0, 3, SAMPLES),
+        "flag": rng.random(SAMPLES) < 0.5,
+    }
+    samples = [{name: of[at].item() for name, of in columns.items()} for at in range(SAMPLES)]
+    starts = {"w": rng.normal(), "V": rng.normal(size=(2, 2)) * 0.5, "P": rng.normal(size=5)}
+    check(text, loss, columns, samples, starts)
