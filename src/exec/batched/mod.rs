@@ -12,8 +12,9 @@
 //! for all samples are dropped.
 //!
 //! Limits: integers of a sample are indices, compared, or taken as numbers, and no arithmetic is done with
-//! them as integers; loops are as long as is known without the sample, and are unrolled; rows of tables are
-//! looked up outside of arms alone.
+//! them as integers; loops are unrolled, and a turn that some samples take alone is an arm within that of the
+//! turn before, so that their numbers of turns differ by a few; rows of tables are looked up outside of arms
+//! alone.
 
 mod arms;
 mod arrays;
