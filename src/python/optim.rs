@@ -254,7 +254,8 @@ impl PyOptimizer {
 /// they are. ``l2`` is a number, or a dict with a number for each of some Parameters or their names;
 /// the others then have none. It counts once for each row that a step uses, so that larger batches
 /// weaken it, or with ``l2_per="sample"`` each time that a row is looked up, as if it was added to the
-/// loss of each sample; a parameter that is used whole is used by each sample.
+/// loss of each sample; a parameter that is used whole is used by each sample. Without momentum and
+/// clip a row then shrinks by ``1 - lr * l2`` for each time, one after the other.
 /// Raises ValueError naming an argument that is out of range. ``fit`` raises it for the name of no
 /// parameter of its loss.
 ///
