@@ -21,7 +21,7 @@ use super::sample_plan_step::SamplePlanStep;
 use super::samples::Samples;
 use super::source::Source;
 use super::stream::{MOST_WORKERS, SHUFFLER, stream};
-use super::worker::{BatchStep, RunContext, Worker, staged_samples};
+use super::worker::{RunContext, Step, Worker, staged_samples};
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, Program, Wrt};
 use crate::interrupt;
@@ -119,16 +119,19 @@ pub fn fit_function(
     observer: &mut dyn Observer,
 ) -> Result<History> {
     let run = || {
-        let job = Job::new(loss.tables(), loss.leaves(), fit)?;
+        let leaves: Vec<&Leaf> = loss.leaves().collect();
+        let job = Job::new(loss.tables(), &leaves, fit)?;
         let states = job.states(optimizer)?;
         match loss.program().filter(|_| job.batch == 1) {
             Some(program) => {
                 let new = || SamplePlanStep::new(loss, program, &job.feeds, optimizer, &states);
-                job.run(fit, optimizer, stop, observer, None, new)
+                let new = || Ok(Box::new(new()?) as Step<'_>);
+                job.run(fit, optimizer, stop, observer, None, &new)
             }
             None => {
                 let new = || FunctionStep::new(loss, &job.feeds, optimizer, &states);
-                job.run(fit, optimizer, stop, observer, None, new)
+                let new = || Ok(Box::new(new()?) as Step<'_>);
+                job.run(fit, optimizer, stop, observer, None, &new)
             }
         }
     };
@@ -142,7 +145,8 @@ fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<History> {
-    let job = Job::new(program.tables(), program.inputs(), fit)?;
+    let inputs: Vec<&Leaf> = program.inputs().collect();
+    let job = Job::new(program.tables(), &inputs, fit)?;
     let feeds = &job.feeds;
     let rest = feeds.count % job.batch;
     let plans = BatchPlans {
@@ -171,7 +175,8 @@ fn run(
         }
     };
     let new = || PlanStep::new(program, feeds, optimizer, &states, &plans);
-    job.run(fit, optimizer, stop, observer, partition, new)
+    let new = || Ok(Box::new(new()?) as Step<'_>);
+    job.run(fit, optimizer, stop, observer, partition, &new)
 }
 
 /// What is trained, on which samples.
@@ -184,11 +189,7 @@ struct Job<'a> {
 
 impl<'a> Job<'a> {
     /// Checks settings and data.
-    fn new<'l>(
-        tables: &'a [Arc<Table>],
-        inputs: impl Iterator<Item = &'l Leaf> + Clone,
-        fit: &Fit,
-    ) -> Result<Self> {
+    fn new(tables: &'a [Arc<Table>], inputs: &[&Leaf], fit: &Fit) -> Result<Self> {
         let at_least_one = |name: &str, n: usize| match n {
             0 => Err(Error::Value(format!("{name}: expected at least 1, got 0"))),
             _ => Ok(()),
@@ -201,7 +202,7 @@ impl<'a> Job<'a> {
                 "the loss depends on no Parameter: there is nothing to train".into(),
             ));
         }
-        let feeds = Feeds::new(inputs, &fit.sources)?;
+        let feeds = Feeds::new(inputs.iter().copied(), &fit.sources)?;
         let batch = fit.batch_size.min(feeds.count);
         feeds.check_batch_size(fit.batch_size)?;
         Ok(Job {
@@ -220,14 +221,14 @@ impl<'a> Job<'a> {
 
     /// Trains; `new` makes what computes a worker's batches. Samples are divided among workers if there is
     /// a partition.
-    fn run<S: BatchStep + Send>(
-        &self,
+    fn run<'s>(
+        &'s self,
         fit: &Fit,
         optimizer: &Optimizer,
         stop: &AtomicBool,
         observer: &mut dyn Observer,
         partition: Option<Partition>,
-        new: impl Fn() -> Result<S>,
+        new: &dyn Fn() -> Result<Step<'s>>,
     ) -> Result<History> {
         let (feeds, workers, batch) = (&self.feeds, self.workers, self.batch);
         // What samplers read is locked as what is trained, so that nobody else writes it.
@@ -246,7 +247,7 @@ impl<'a> Job<'a> {
             applied: AtomicUsize::new(0),
             finished: AtomicUsize::new(0),
         };
-        let mut crew: Vec<Worker<'_, S>> = (0..workers)
+        let mut crew: Vec<Worker<'_>> = (0..workers)
             .map(|number| Worker::new(&shared, number, new()?))
             .collect::<Result<_>>()?;
         let pool = rayon::ThreadPoolBuilder::new()
@@ -309,8 +310,8 @@ fn access(workers: usize) -> Access {
 /// Runs the window of an epoch that is there on all workers. If several fail, the error is that of the
 /// worker with the lowest number. A single worker runs in the pool, too: operators that run in a pool do not split their
 /// work among threads.
-fn run_window<S: BatchStep + Send>(
-    crew: &mut [Worker<'_, S>],
+fn run_window(
+    crew: &mut [Worker<'_>],
     pool: &rayon::ThreadPool,
     samples: &Samples,
 ) -> Result<()> {

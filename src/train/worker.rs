@@ -59,6 +59,9 @@ pub(super) trait BatchStep {
     fn failed(&mut self, _epoch: usize, _samples: &Samples, _start: usize) {}
 }
 
+/// What computes a worker's batches.
+pub(super) type Step<'a> = Box<dyn BatchStep + Send + 'a>;
+
 /// What all workers of a run share.
 pub(super) struct RunContext<'a> {
     pub feeds: &'a Feeds,
@@ -135,10 +138,10 @@ pub(super) fn staged_samples(feeds: &Feeds, batch: usize) -> usize {
 }
 
 /// A worker. See the [module documentation](self).
-pub(super) struct Worker<'a, S> {
+pub(super) struct Worker<'a> {
     shared: &'a RunContext<'a>,
     number: usize,
-    step: S,
+    step: Step<'a>,
     /// What is staged for each input.
     staged: Vec<InputBuffer>,
     /// Samples that there is room for: whole batches.
@@ -150,8 +153,12 @@ pub(super) struct Worker<'a, S> {
     pub loss: f64,
 }
 
-impl<'a, S: BatchStep> Worker<'a, S> {
-    pub(super) fn new(shared: &'a RunContext<'a>, number: usize, step: S) -> Result<Self> {
+impl<'a> Worker<'a> {
+    pub(super) fn new(
+        shared: &'a RunContext<'a>,
+        number: usize,
+        step: Step<'a>,
+    ) -> Result<Self> {
         let room = staged_samples(shared.feeds, shared.batch);
         Ok(Worker {
             number,
