@@ -395,7 +395,26 @@ pub(super) fn items<'py, T>(
     most: Option<usize>,
     mut each: impl FnMut(Bound<'py, PyAny>) -> PyResult<T>,
 ) -> PyResult<Vec<T>> {
-    let py = object.py();
+    let mut found = Vec::new();
+    each_item(name, object, most, &mut |item| {
+        if found.len() == found.capacity() {
+            let grown = found.try_reserve(found.len().max(4));
+            grown
+                .map_err(|_| PyMemoryError::new_err(format!("{name}: there is not the memory")))?;
+        }
+        found.push(each(item)?);
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Calls `each` with what an iterable holds, as [`items`] does; compiled once.
+fn each_item<'py>(
+    name: &str,
+    object: &Bound<'py, PyAny>,
+    most: Option<usize>,
+    each: &mut dyn FnMut(Bound<'py, PyAny>) -> PyResult<()>,
+) -> PyResult<()> {
     let iterable = match object.is_instance_of::<PyString>() {
         true => None,
         false => object.try_iter().ok(),
@@ -411,24 +430,18 @@ pub(super) fn items<'py, T>(
         list.or_else(|_| object.cast_exact::<PyTuple>().map(|tuple| tuple.len()))
     };
     let most = most.unwrap_or_else(|| holds().unwrap_or(MOST_ITEMS));
-    let mut found = Vec::new();
-    for item in iterable {
-        if found.len() == most {
+    for (number, item) in iterable.enumerate() {
+        if number == most {
             return Err(PyValueError::new_err(format!(
                 "{name}: expected {most} at most, got more"
             )));
         }
-        if found.len() == found.capacity() {
-            let grown = found.try_reserve(found.len().max(4));
-            grown
-                .map_err(|_| PyMemoryError::new_err(format!("{name}: there is not the memory")))?;
-        }
-        found.push(each(item?)?);
-        if found.len() % 1024 == 0 {
-            py.check_signals()?;
+        each(item?)?;
+        if (number + 1) % 1024 == 0 {
+            object.py().check_signals()?;
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 /// One integer, or several in a tuple, list or array; `None` for Python's `None`.

@@ -310,11 +310,7 @@ fn access(workers: usize) -> Access {
 /// Runs the window of an epoch that is there on all workers. If several fail, the error is that of the
 /// worker with the lowest number. A single worker runs in the pool, too: operators that run in a pool do not split their
 /// work among threads.
-fn run_window(
-    crew: &mut [Worker<'_>],
-    pool: &rayon::ThreadPool,
-    samples: &Samples,
-) -> Result<()> {
+fn run_window(crew: &mut [Worker<'_>], pool: &rayon::ThreadPool, samples: &Samples) -> Result<()> {
     let mut results: Vec<Result<()>> = crew.iter().map(|_| Ok(())).collect();
     // The caller's own operators run in the workers. If one asks for a table of this run, it gets an
     // error: it would wait for itself.

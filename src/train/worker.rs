@@ -154,11 +154,7 @@ pub(super) struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    pub(super) fn new(
-        shared: &'a RunContext<'a>,
-        number: usize,
-        step: Step<'a>,
-    ) -> Result<Self> {
+    pub(super) fn new(shared: &'a RunContext<'a>, number: usize, step: Step<'a>) -> Result<Self> {
         let room = staged_samples(shared.feeds, shared.batch);
         Ok(Worker {
             number,

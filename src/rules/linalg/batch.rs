@@ -93,6 +93,9 @@ fn walk(
 /// The most operands that an operator here has.
 const MOST: usize = 3;
 
+/// From the matrices of the operands to one result.
+type EachMatrix<'a, T> = dyn FnMut(&[&[T]], &mut [T]) -> Result<()> + 'a;
+
 /// Calls `f` with the matrices of the operands at each place of the leading axes, and where to write
 /// the result, which has so many trailing axes.
 pub(super) fn each<T: Typed>(
@@ -100,6 +103,16 @@ pub(super) fn each<T: Typed>(
     out: &mut ViewMut<'_>,
     axes: Axes,
     mut f: impl FnMut(&[&[T]], &mut [T]) -> Result<()>,
+) -> Result<()> {
+    each_of(args, out, axes, &mut f)
+}
+
+/// As [`each`], compiled once for an element type and not for each operator.
+fn each_of<T: Typed>(
+    args: &[View<'_>],
+    out: &mut ViewMut<'_>,
+    axes: Axes,
+    f: &mut EachMatrix<'_, T>,
 ) -> Result<()> {
     let size = inner(out.shape, axes);
     let shape = out.shape;
@@ -116,15 +129,12 @@ pub(super) fn each<T: Typed>(
     })
 }
 
-/// From the matrices of the operands to one result.
-type EachMatrix<'a> = dyn FnMut(&[&[f64]], &mut [f64]) -> Result<()> + 'a;
-
 /// As [`each`], in double precision whatever the operands' is.
 pub(super) fn each_in_double(
     args: &[View<'_>],
     out: &mut ViewMut<'_>,
     axes: Axes,
-    f: &mut EachMatrix<'_>,
+    f: &mut EachMatrix<'_, f64>,
 ) -> Result<()> {
     if out.data.dtype() == DType::F64 {
         return each(args, out, axes, f);
