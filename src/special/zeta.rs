@@ -24,7 +24,7 @@ pub(crate) fn hurwitz_zeta(s: f64, q: f64) -> f64 {
     }
 }
 
-/// Partial derivative number `n` (see [`partial`](super::partial)) of ζ(s, q). Each one by `q` is that of
+/// Partial derivative number `n` (see [`partial`]) of ζ(s, q). Each one by `q` is that of
 /// `s + 1` times `-s` (DLMF 25.11.17), and of order `m` by `s` the sum is of `(-1)^m·ln^m(q + k)·(q + k)^-s`.
 /// NaN for `s < 1`; by `s` also where `q` is negative.
 pub(crate) fn zeta_derivative(n: i32, s: f64, q: f64) -> f64 {
