@@ -69,7 +69,8 @@ OURS = [
     Contender(
         "WARP",
         ours.fit("WARP"),
-        # The penalty goes by the data: one chosen on the smaller training part is too large for all of it.
+        # The penalty goes by the data: one chosen on the smaller training part is too large for
+        # all of it.
         {
             "factors": one_of(32, 48, 64),
             "lr": log_uniform(0.006, 0.013),
