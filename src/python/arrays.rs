@@ -6,8 +6,8 @@
 use pyo3::prelude::*;
 
 use super::argument::{Given, Integer, KeepDims};
-use super::convert::required;
 use super::export::exports;
+use super::items::required;
 use super::operand::{answer, node, pair};
 use super::variable::PyVariable;
 use super::{convert, index, length, operand};

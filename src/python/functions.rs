@@ -8,8 +8,9 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::argument::{Given, Integer};
-use super::convert::{integers, items, reduced_axes, required};
 use super::export::exports;
+use super::items::items;
+use super::items::{integers, reduced_axes, required};
 use super::memory_order::{MemoryOrder, reshaped};
 use super::operand::{alike, node, nodes, not_both_booleans, of_integers, pair, rows, table};
 use super::reductions::with_arguments;

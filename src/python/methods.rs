@@ -25,7 +25,7 @@ use super::reductions::{reduced_with, reduction, with_arguments};
 use super::registry::{self, drop_grad_graphs};
 use super::sparse::gradient;
 use super::variable::PyVariable;
-use super::{convert, transform};
+use super::{convert, items, transform};
 use crate::array::DType;
 use crate::graph::Independent;
 use crate::graph::ops::{self, Reduction};
@@ -379,14 +379,14 @@ impl PyVariable {
         text_signature = "($self, *shape, order='C')"
     )]
     fn reshape(&self, shape: &Bound<'_, PyTuple>, order: Given<MemoryOrder>) -> PyResult<Self> {
-        let shape = convert::lengths("shape", shape)?.ok_or_else(|| convert::missing("shape"))?;
+        let shape = items::lengths("shape", shape)?.ok_or_else(|| items::missing("shape"))?;
         let node = self.node()?;
         Ok(self.view(&node, reshaped(&node, shape, order)?))
     }
     /// The axes in another order, reversed if none is given.
     #[pyo3(signature = (*axes))]
     fn transpose(&self, axes: &Bound<'_, PyTuple>) -> PyResult<Self> {
-        let axes = convert::lengths("axes", axes)?;
+        let axes = items::lengths("axes", axes)?;
         let node = self.node()?;
         Ok(self.view(&node, ops::transpose(&node, axes.as_deref())?))
     }
@@ -394,7 +394,7 @@ impl PyVariable {
     #[pyo3(signature = (axis=None))]
     fn squeeze(&self, axis: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let node = self.node()?;
-        let axis = convert::reduced_axes("squeeze", axis, node.ty()?.ndim() == 0)?;
+        let axis = items::reduced_axes("squeeze", axis, node.ty()?.ndim() == 0)?;
         Ok(self.view(&node, ops::squeeze(&node, axis.as_deref())?))
     }
 

@@ -36,6 +36,7 @@ mod hook;
 mod index;
 mod integers;
 mod io;
+mod items;
 mod iteration;
 mod leaf;
 mod length;

@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use super::argument::Given;
-use super::convert::{items, type_name};
+use super::convert::type_name;
+use super::items::items;
 use super::long_call::long_call;
 use super::registry;
 use super::variable::PyVariable;

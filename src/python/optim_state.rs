@@ -11,7 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use super::argument::borrowed;
-use super::convert::{items, to_numpy, type_name};
+use super::convert::{to_numpy, type_name};
+use super::items::items;
 use super::optim::PyOptimizer;
 use super::variable::PyVariable;
 use crate::array::{DType, Slice, View};

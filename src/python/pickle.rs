@@ -16,8 +16,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use super::convert::{self, items};
+use super::convert;
 use super::fit::PyHistory;
+use super::items::{items, required};
 use super::leaf::{PyIndexInput, PyInput, PyParameter};
 use super::optim::PyOptimizer;
 use super::program::PyProgram;
@@ -89,7 +90,7 @@ impl PyParameter {
             Ok(sparse) => {
                 let indices = convert::indices("indices", &sparse.getattr("indices")?, &|| None)?;
                 let values = convert::array_of("values", &sparse.getattr("values")?, ty.dtype)?;
-                let shape = convert::required("shape", &sparse.getattr("shape")?)?;
+                let shape = required("shape", &sparse.getattr("shape")?)?;
                 let shape: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
                 Gradient::Rows(Rows::new(Type::new(ty.dtype, &shape), indices, values)?)
             }

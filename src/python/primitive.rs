@@ -22,10 +22,11 @@ use pyo3::types::PyTuple;
 use smallvec::{SmallVec, smallvec};
 
 use super::collect::Held;
-use super::convert::{Origin, items};
+use super::convert::Origin;
 use super::depth::deeper;
 use super::element_type::ElementType;
 use super::error::raised;
+use super::items::items;
 use super::long_call::end_in_child;
 use super::primitive_parts::{HasParts, PartPlace, PrimitivePart, pack, packed, take_parts};
 use super::variable::PyVariable;

@@ -4,8 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
 use super::argument::{Given, Integer, KeepDims, Named, dictionary};
-use super::convert::{self, reduced_axes};
+use super::convert;
 use super::export::exports;
+use super::items::reduced_axes;
 use super::operand::{node, pair};
 use super::variable::PyVariable;
 use crate::array::DType;

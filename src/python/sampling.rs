@@ -9,8 +9,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString, PyTuple};
 
 use super::argument::{Given, Integer};
-use super::convert::{self, items, type_name};
+use super::convert::{self, type_name};
 use super::custom_sampler::PythonSampler;
+use super::items::items;
 use super::long_call::patiently;
 use super::program::input_id;
 use crate::array::DType;

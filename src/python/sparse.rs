@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::convert;
+use super::items;
 use super::long_call::patiently;
 use crate::array::{Array, Dense, Type, element_count, show_shape};
 use crate::error::Error;
@@ -50,7 +51,7 @@ impl SparseGrad {
         values: &Bound<'_, PyAny>,
         shape: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let shape = convert::integers("shape", Some(shape))?.unwrap_or_default();
+        let shape = items::integers("shape", Some(shape))?.unwrap_or_default();
         let length = |&n: &i64| {
             let refuse = || Error::Value(format!("shape: a length cannot be {n}"));
             usize::try_from(n).map_err(|_| refuse())

@@ -10,8 +10,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use super::convert::{self, Origin, items};
+use super::convert::{self, Origin};
 use super::handle::Handle;
+use super::items::items;
 use super::operand;
 use super::registry;
 use super::variable::PyVariable;

@@ -21,7 +21,7 @@ use super::sample_plan_step::SamplePlanStep;
 use super::samples::Samples;
 use super::source::Source;
 use super::stream::{MOST_WORKERS, SHUFFLER, stream};
-use super::worker::{RunContext, Step, Worker, staged_samples};
+use super::worker::{AnyBatchStep, RunContext, Worker, staged_samples};
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, Program, Wrt};
 use crate::interrupt;
@@ -125,12 +125,12 @@ pub fn fit_function(
         match loss.program().filter(|_| job.batch == 1) {
             Some(program) => {
                 let new = || SamplePlanStep::new(loss, program, &job.feeds, optimizer, &states);
-                let new = || Ok(Box::new(new()?) as Step<'_>);
+                let new = || Ok(Box::new(new()?) as AnyBatchStep<'_>);
                 job.run(fit, optimizer, stop, observer, None, &new)
             }
             None => {
                 let new = || FunctionStep::new(loss, &job.feeds, optimizer, &states);
-                let new = || Ok(Box::new(new()?) as Step<'_>);
+                let new = || Ok(Box::new(new()?) as AnyBatchStep<'_>);
                 job.run(fit, optimizer, stop, observer, None, &new)
             }
         }
@@ -175,7 +175,7 @@ fn run(
         }
     };
     let new = || PlanStep::new(program, feeds, optimizer, &states, &plans);
-    let new = || Ok(Box::new(new()?) as Step<'_>);
+    let new = || Ok(Box::new(new()?) as AnyBatchStep<'_>);
     job.run(fit, optimizer, stop, observer, partition, &new)
 }
 
@@ -228,7 +228,7 @@ impl<'a> Job<'a> {
         stop: &AtomicBool,
         observer: &mut dyn Observer,
         partition: Option<Partition>,
-        new: &dyn Fn() -> Result<Step<'s>>,
+        new: &dyn Fn() -> Result<AnyBatchStep<'s>>,
     ) -> Result<History> {
         let (feeds, workers, batch) = (&self.feeds, self.workers, self.batch);
         // What samplers read is locked as what is trained, so that nobody else writes it.

@@ -60,7 +60,7 @@ pub(super) trait BatchStep {
 }
 
 /// What computes a worker's batches.
-pub(super) type Step<'a> = Box<dyn BatchStep + Send + 'a>;
+pub(super) type AnyBatchStep<'a> = Box<dyn BatchStep + Send + 'a>;
 
 /// What all workers of a run share.
 pub(super) struct RunContext<'a> {
@@ -141,7 +141,7 @@ pub(super) fn staged_samples(feeds: &Feeds, batch: usize) -> usize {
 pub(super) struct Worker<'a> {
     shared: &'a RunContext<'a>,
     number: usize,
-    step: Step<'a>,
+    step: AnyBatchStep<'a>,
     /// What is staged for each input.
     staged: Vec<InputBuffer>,
     /// Samples that there is room for: whole batches.
@@ -154,7 +154,11 @@ pub(super) struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    pub(super) fn new(shared: &'a RunContext<'a>, number: usize, step: Step<'a>) -> Result<Self> {
+    pub(super) fn new(
+        shared: &'a RunContext<'a>,
+        number: usize,
+        step: AnyBatchStep<'a>,
+    ) -> Result<Self> {
         let room = staged_samples(shared.feeds, shared.batch);
         Ok(Worker {
             number,

@@ -20,8 +20,8 @@ use crate::error::Result;
 use crate::exec::{Compiled, Outcome, interpret};
 use crate::ir::{Cfg, Datum, Function, ValueKind};
 use crate::python::collect::{Links, Root};
-use crate::python::convert::items;
 use crate::python::holders::What;
+use crate::python::items::items;
 
 /// A run that takes longer lets others have the interpreter's lock the next time.
 const LONG: Duration = Duration::from_micros(100);

@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 use super::constants::ComparedConstant;
 use super::leaves::{self, LeafKind};
 use crate::python::Object;
-use crate::python::convert::items;
+use crate::python::items::items;
 use crate::python::once::intern;
 
 /// What a call has: the function, the arguments, and what was read of them; `None` where nothing is.

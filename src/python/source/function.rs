@@ -14,8 +14,8 @@ use crate::ir::{
     Block, Function, Lengths, Terminator, ValueId, ValueKind, are_exact, jvp, simplify, vjp,
 };
 use crate::python::collect::{Links, Root};
-use crate::python::convert::items;
 use crate::python::holders::What;
+use crate::python::items::items;
 use crate::python::primitive;
 use crate::reserve;
 use crate::rules::OpRef;

@@ -7,7 +7,8 @@ use super::builder::{PyIrBuilder, ids};
 use crate::error::Error;
 use crate::graph::{Variable, splice};
 use crate::ir::{Comparison, ScalarOperator, ValueId, ValueKind};
-use crate::python::convert::{items, type_name};
+use crate::python::convert::type_name;
+use crate::python::items::items;
 use crate::python::variable::PyVariable;
 
 #[pymethods]
