@@ -337,6 +337,17 @@ def test_sums_of_many_equal_numbers_keep_their_digits(case, mean):
     np.testing.assert_allclose(wy.freeze(loss).run(), loss.value, rtol=1e-6)
 
 
+@pytest.mark.parametrize("case", ["all", "rows", "columns", "inside"])
+def test_norms_of_many_equal_numbers_keep_their_digits(case):
+    shape, axis = LONG_SUMS[case]
+    number, x = np.float64(np.float32(0.1)), np.full(shape, 0.1, np.float32)
+    count = x.size // np.sum(x, axis).size
+    norm = wy.value_and_grad(lambda x: np.sum(np.linalg.norm(x, axis=axis)))
+    value, slope = norm(x)
+    np.testing.assert_allclose(value, np.sqrt(count) * number * (x.size // count), rtol=2e-5)
+    np.testing.assert_allclose(slope, 1 / np.sqrt(count), rtol=2e-5)
+
+
 @pytest.mark.parametrize("mode", ["source", "trace"])
 def test_gradients_of_repeated_numbers_keep_their_digits(mode):
     x = np.full((1 << 20, 3), 0.1, np.float32)

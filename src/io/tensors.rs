@@ -468,9 +468,9 @@ fn read_header(source: &mut dyn Read, len: u64) -> Result<(Metadata, u64)> {
     if let Some(written) = about.and_then(|about| about.get(OF_HEADER)) {
         let found = header_checksum(&text).map(|(_, checksum)| digits(checksum));
         if found.as_ref() != Some(written) {
+            let found = found.unwrap_or_else(|| "not where it was written".to_owned());
             return Err(Error::Value(format!(
-                "its header is damaged: the checksum of its bytes is {}, expected {}",
-                found.unwrap_or_default(),
+                "its header is damaged: the checksum of its bytes is {found}, expected {}",
                 quoted(written)
             )));
         }

@@ -9,8 +9,7 @@ use pyo3::prelude::*;
 
 use super::argument::{Given, Integer};
 use super::export::exports;
-use super::items::items;
-use super::items::{integers, reduced_axes, required};
+use super::items::{integers, items, reduced_axes, required};
 use super::memory_order::{MemoryOrder, reshaped};
 use super::operand::{alike, node, nodes, not_both_booleans, of_integers, pair, rows, table};
 use super::reductions::with_arguments;

@@ -8,7 +8,7 @@
 //! tree. Slices of more than [`LONG`] elements are cut in half until they are shorter, and the
 //! sums of the halves are added (pairwise summation: Higham, "The accuracy of floating point
 //! summation", SIAM Journal on Scientific Computing 14, 1993). So a result is bit-reproducible per
-//! instruction set, and its rounding error grows with the logarithm of the length.
+//! instruction set, and beyond that length its rounding error grows with the logarithm alone.
 //!
 //! These are `#[inline(always)]` and take a [`Machine`]: call them from a body of
 //! `multiversion!`. The functions of the same names in [`crate::simd`] are for
@@ -40,7 +40,7 @@ macro_rules! with_register {
 pub(super) use with_register;
 
 /// Elements that are added up without being cut in half.
-const LONG: usize = 4096;
+pub(crate) const LONG: usize = 4096;
 
 /// Where a slice of more than [`LONG`] elements is cut: about the middle, so that the first part fills
 /// whole registers.

@@ -72,7 +72,7 @@ impl Lu {
         let n = self.n;
         run([n; 3], move || {
             (self.factors, self.odd, self.divides) = (factors, false, true);
-            self.order = (0..n).collect();
+            self.order.iter_mut().enumerate().for_each(|(k, o)| *o = k);
             for k in 0..n {
                 let column = &self.factors[k * n..][..n];
                 let larger = |i: usize, j: usize| match column[j].abs() > column[i].abs() {

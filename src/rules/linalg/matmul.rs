@@ -150,7 +150,7 @@ fn vector<T: Real>(x: &[T], b: &[T], out: &mut [T], s: Sizes, tb: bool, threads:
 /// A vector times a matrix, by parts of the result.
 fn vector_by_parts<T: Real>(x: &[T], b: &[T], out: &mut [T], s: Sizes, tb: bool, threads: usize) {
     let Sizes { k, n, .. } = s;
-    // A column lies in memory as its transpose does, and a dot product is exact to the last digits.
+    // A column lies in memory as its transpose does, and a dot product is summed pairwise.
     let tb = tb || n == 1;
     if threads <= 1 {
         return if tb {

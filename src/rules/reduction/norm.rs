@@ -7,7 +7,7 @@
 
 use num_traits::Float;
 
-use super::reduce::{fold, kept, reduced, restore};
+use super::reduce::{by_halves, fold, kept, reduced, restore};
 use crate::array::{Broadcast, Real, Shape, Type, Typed, View, ViewMut, filled, with_real};
 use crate::error::Result;
 use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, one_further};
@@ -31,11 +31,14 @@ pub struct UnitVector {
 
 /// Writes the norms. The shape is that with reduced axes kept.
 #[inline(never)]
-fn norms<T: Real>(x: &[T], x_shape: &[usize], out: &mut [T], shape: &[usize]) {
+fn norms<T: Real>(x: &[T], x_shape: &[usize], out: &mut [T], shape: &[usize]) -> Result<()> {
     out.fill(T::zero());
-    let squares = |sum: T, x: &[T]| sum + simd::dot(x, x);
-    fold(x, x_shape, out, shape, squares, |sum, x| sum + x * x);
+    by_halves(x, x_shape, out, shape, &|x, x_shape, out, shape| {
+        let squares = |sum: T, x: &[T]| sum + simd::dot(x, x);
+        fold(x, x_shape, out, shape, squares, |sum, x| sum + x * x);
+    })?;
     out.iter_mut().for_each(|o| *o = o.sqrt());
+    Ok(())
 }
 
 /// Writes vectors divided by numbers.
@@ -87,13 +90,13 @@ fn divide(x: &mut [f64], x_shape: &[usize], shape: &[usize]) -> Result<()> {
     let is_small = |y: f64| y < 1e-145;
     let is_large = |y: f64| y == f64::INFINITY;
     let mut lengths = filled(shape.iter().product(), 0.0)?;
-    norms(x, x_shape, &mut lengths, shape);
+    norms(x, x_shape, &mut lengths, shape)?;
     let cases: [(&dyn Fn(f64) -> bool, f64); 2] = [(&is_small, power), (&is_large, power.recip())];
     for (is_wrong, factor) in cases {
         if lengths.iter().any(|&y| is_wrong(y)) {
             let scale = |x, y| if is_wrong(y) { x * factor } else { x };
             change(x, x_shape, (&lengths, shape), &scale);
-            norms(x, x_shape, &mut lengths, shape);
+            norms(x, x_shape, &mut lengths, shape)?;
         }
     }
     let quotient = |x, y| if y == 0.0 { 0.0 } else { x / y };
@@ -129,9 +132,8 @@ impl Operator for Norm {
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let shape = kept(args[0].shape, &self.axes);
         with_real!(out.data.dtype(), T => {
-            norms(args[0].real::<T>(), args[0].shape, T::slice_mut(&mut out.data), &shape);
-        });
-        Ok(())
+            norms(args[0].real::<T>(), args[0].shape, T::slice_mut(&mut out.data), &shape)
+        })
     }
 
     fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
@@ -169,7 +171,7 @@ impl Operator for UnitVector {
         with_real!(out.data.dtype(), T => {
             let (x, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
             let mut lengths = filled(shape.iter().product(), T::default())?;
-            norms(x, args[0].shape, &mut lengths, &shape);
+            norms(x, args[0].shape, &mut lengths, &shape)?;
             // The root of what is below this may be of squares that lost digits.
             let least = (T::min_positive_value() / <T as Float>::epsilon()).sqrt();
             if lengths.iter().all(|&y| y >= least && y.is_finite()) {

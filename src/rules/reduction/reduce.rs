@@ -96,57 +96,53 @@ fn sum_into<T: Number>(x: &View<'_>, out: &mut [T], shape: &dyn Fn() -> Shape) -
         *out = simd::sum(elements);
         return Ok(());
     }
-    let shape = shape();
     out.fill(T::default());
-    if elements.len() <= LONG * out.len() {
-        add_to(elements, x.shape, out, &shape);
-        return Ok(());
-    }
+    let shape = shape();
     let ones = iter::repeat_n(1, x.shape.len() - shape.len());
     let shape: Shape = ones.chain(shape.iter().copied()).collect();
-    add_halves_to(elements, x.shape, out, &shape)
+    by_halves(elements, x.shape, out, &shape, &|x, x_shape, out, shape| {
+        let all = |sum, run: &[T]| sum + simd::sum(run);
+        fold(x, x_shape, out, shape, all, |sum, x| sum + x);
+    })
 }
+
+/// Adds sums of elements to others: the elements, their shape, the sums, and the shape of these with
+/// reduced axes kept.
+type AddSums<'a, T> = dyn Fn(&[T], &[usize], &mut [T], &[usize]) + 'a;
 
 /// Summands of one sum that are added one after the other where they do not lie side by side.
 const LONG: usize = 1024;
 
-/// Adds the sums of `x` to `out`, whose shape with reduced axes kept is `shape`.
-fn add_to<T: Number>(x: &[T], x_shape: &[usize], out: &mut [T], shape: &[usize]) {
-    let all = |a, run: &[T]| a + simd::sum(run);
-    fold(x, x_shape, out, shape, all, |a, b| a + b);
-}
-
-/// [`add_to`] of sums of many summands, of as many axes as `x` has. An axis is cut in half and the sums of
-/// the halves are added, so that the rounding error grows with the logarithm of its length.
-fn add_halves_to<T: Number>(
+/// Has `add` add the sums of `x` to `out`, which holds zeros. An axis of many summands is cut in half and the
+/// sums of the halves are added, so that the rounding error grows with the logarithm of its length. Of the
+/// last axis alone they lie side by side, and kernels cut it themselves.
+pub(super) fn by_halves<T: Real>(
     x: &[T],
     x_shape: &[usize],
     out: &mut [T],
     shape: &[usize],
+    add: &AddSums<'_, T>,
 ) -> Result<()> {
-    let (&[length, ref x_inner @ ..], &[kept, ref inner @ ..]) = (x_shape, shape) else {
-        add_to(x, x_shape, out, shape);
+    let is_long = x_shape.len() > 1 && x.len() > LONG * out.len();
+    let (true, Some((&length, x_inner)), Some((&kept, inner))) =
+        (is_long, x_shape.split_first(), shape.split_first())
+    else {
+        add(x, x_shape, out, shape);
         return Ok(());
     };
-    if inner.is_empty() || x.len() <= LONG * out.len() {
-        add_to(x, x_shape, out, shape);
-        return Ok(());
-    }
     if kept == length {
         let parts = out.chunks_exact_mut(out.len() / length);
         let mut parts = x.chunks_exact(x.len() / length).zip(parts);
-        return parts.try_for_each(|(x, out)| add_halves_to(x, x_inner, out, inner));
+        return parts.try_for_each(|(x, out)| by_halves(x, x_inner, out, inner, add));
     }
     let half = length / 2;
     let (first, second) = x.split_at(half * (x.len() / length));
-    let mut sum = filled(out.len(), T::default())?;
-    for (x, length) in [(first, half), (second, length - half)] {
-        let x_shape: Shape = iter::once(length).chain(x_inner.iter().copied()).collect();
-        sum.fill(T::default());
-        add_halves_to(x, &x_shape, &mut sum, shape)?;
-        for (out, &sum) in out.iter_mut().zip(&sum) {
-            *out += sum;
-        }
+    let part = |length| -> Shape { iter::once(length).chain(x_inner.iter().copied()).collect() };
+    by_halves(first, &part(half), out, shape, add)?;
+    let mut sums = filled(out.len(), T::zero())?;
+    by_halves(second, &part(length - half), &mut sums, shape, add)?;
+    for (out, &sum) in out.iter_mut().zip(&sums) {
+        *out += sum;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use crate::array::{Real, Shape, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
+use crate::simd::dot::LONG;
 use crate::simd::{self, multiversion};
 
 use super::lanes::{Lanes, has_axis};
@@ -54,8 +55,8 @@ fn shift_of<T: Real>(largest: T) -> T {
 }
 
 multiversion! {
-    /// The softmax of a lane whose elements are side by side; NaN throughout if none is larger than an
-    /// infinite one, as SciPy's.
+    /// The softmax of a lane whose elements are side by side; NaN throughout if the largest is infinite, as
+    /// SciPy's.
     fn softmax_of<T: Real>(machine: M, x: &[T], out: &mut [T]) {
         let shift = maximum(x);
         for (out, &v) in out.iter_mut().zip(x) {
@@ -65,9 +66,6 @@ multiversion! {
         out.iter_mut().for_each(|e| *e /= total);
     }
 }
-
-/// Exponentials whose sum is a running one.
-const LONG: usize = 4096;
 
 multiversion! {
     /// The sum of the exponentials of what is more than `shift`, by halves where there are many.
