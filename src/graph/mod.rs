@@ -22,7 +22,7 @@
 //!
 //! A typed variable knows its expression, and what is written on it (`a * b`, `a.exp()`,
 //! `a.gather(rows)`, `Parameter::new`, `a.backward()`) **panics** where operands do not fit: other
-//! shapes or element types, an index out of range, NaN in a parameter. That suits a model that is
+//! shapes, integers where numbers are wanted, an index out of range, NaN in a parameter. That suits a model that is
 //! written out. Whatever comes from outside is better given to the forms that return errors:
 //!
 //! | panics | returns a [`Result`](crate::Result) |
@@ -33,9 +33,9 @@
 //! | `Parameter::new` | [`Param::new`](crate::table::Param::new), then [`from_param`](Variable::from_param) |
 //!
 //! [`ops`] has NumPy's functions (`mean`, `softmax`, `max`, slices, joins and so on) for
-//! [boxed](Variable::boxed) variables. It takes them by reference, and operands of float32 and
-//! float64 together, where typed operators want one element type and take operands whole (a clone
-//! is the same node):
+//! [boxed](Variable::boxed) variables. It takes them by reference, where typed operators take operands
+//! whole (a clone is the same node). In both, float32 meets float64 in float64, and a plain number takes the
+//! element type of the variable:
 //!
 //! ```
 //! use wyrmling::graph::ops::{self, Reduction};
@@ -69,6 +69,7 @@ mod offload;
 mod operation;
 pub mod ops;
 mod order;
+mod parent;
 mod release;
 #[cfg(feature = "python")]
 mod splice;
@@ -86,6 +87,7 @@ pub use leaf::{
 };
 pub use node::{Core, Hook, IntoDyn, Kind, Node, Variable};
 pub use operation::{AsOperator, Operation, Parents};
+pub use parent::{Operand, Parent};
 #[cfg(feature = "python")]
 pub(crate) use splice::splice;
 pub use typed_methods::Stacked;

@@ -1,7 +1,7 @@
 //! Nodes of operations: an operator applied to parents.
 //!
 //! They are generic over the operator and over the types of the parents, which they share by `Rc`:
-//! `Operation<Mul, (Variable<ParameterNode>, Variable<InputNode>)>`. The compiler sees through the
+//! `Operation<Mul, (Operand<ParameterNode>, Operand<InputNode>)>`. The compiler sees through the
 //! whole expression, and evaluating a node involves no dispatch.
 
 use std::cell::Ref;
@@ -10,7 +10,8 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::flags::Flags;
-use super::node::{Core, IntoDyn, Kind, Node, Variable};
+use super::node::{Core, Kind, Node, Variable};
+use super::parent::Parent;
 use super::value::{Value, apply_arrays, apply_numbers};
 use super::{eager, offload, release};
 use crate::array::Array;
@@ -57,7 +58,7 @@ fn with_values<R>(cores: &[&Core], f: impl FnOnce(&[&Value]) -> R) -> R {
     }
 }
 
-/// The parents of an operation: a tuple of variables, or a list of boxed ones.
+/// The parents of an operation: a tuple of [parents](Parent), or a list of boxed ones.
 pub trait Parents: 'static {
     /// Appends the parents in order.
     fn collect(&self, into: &mut Vec<Rc<dyn Node>>);
@@ -78,22 +79,22 @@ pub trait Parents: 'static {
 
 macro_rules! tuple_parents {
     ($($name:ident $index:tt),+) => {
-        impl<$($name: ?Sized + IntoDyn),+> Parents for ($(Variable<$name>,)+) {
+        impl<$($name: Parent),+> Parents for ($($name,)+) {
             fn collect(&self, into: &mut Vec<Rc<dyn Node>>) {
-                $(into.push($name::into_dyn(Rc::clone(&self.$index.0)));)+
+                $(into.push(self.$index.clone().into_node());)+
             }
             fn newest(&self) -> u64 {
-                [$(self.$index.0.version()),+].into_iter().fold(0, u64::max)
+                [$(self.$index.version()),+].into_iter().fold(0, u64::max)
             }
             fn release(self, into: &mut Vec<Rc<dyn Node>>) {
-                $(into.push($name::into_dyn(self.$index.0));)+
+                $(into.push(self.$index.into_node());)+
             }
             fn with_cores<R>(&self, f: impl FnOnce(&[&Core]) -> R) -> R {
-                f(&[$(self.$index.0.core()),+])
+                f(&[$(self.$index.core()),+])
             }
             fn shared(&self) -> bool {
                 let count = [$($index),+].len();
-                $(Rc::strong_count(&self.$index.0) > count)&&+
+                $(self.$index.holders() > count)&&+
             }
         }
     };

@@ -111,7 +111,7 @@ impl<A: ?Sized + IntoDyn> Variable<A> {
     /// This and another array, one after the other along an axis.
     ///
     /// # Panics
-    /// If the lengths of another axis or the element types differ, or there is no such axis.
+    /// If the lengths of another axis differ, numbers meet indices, or there is no such axis.
     pub fn concatenate<B: ?Sized + IntoDyn>(
         self,
         other: Variable<B>,
@@ -124,7 +124,7 @@ impl<A: ?Sized + IntoDyn> Variable<A> {
     /// This and another array of the same shape along a new axis.
     ///
     /// # Panics
-    /// If shapes or element types differ, or there is no such axis.
+    /// If the shapes differ, numbers meet indices, or there is no such axis.
     pub fn stack<B: ?Sized + IntoDyn>(self, other: Variable<B>, axis: i64) -> Stacked<A, B> {
         let axis = must(normalize_axis("stack", axis, must(self.ty()).ndim() + 1));
         let axes = || rules::ExpandDims {

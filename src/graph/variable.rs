@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use super::leaf::{Constant, ConstantNode};
 use super::node::{IntoDyn, Kind, Node, Variable};
 use super::operation::{AsOperator, Operation};
+use super::parent::Operand;
 use super::{backward, order};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
@@ -193,7 +194,7 @@ impl Variable {
 /// The type of `O` applied to one variable.
 pub type Unary<O, A> = Variable<Operation<O, (Variable<A>,)>>;
 /// The type of `O` applied to two variables.
-pub type Binary<O, A, B> = Variable<Operation<O, (Variable<A>, Variable<B>)>>;
+pub type Binary<O, A, B> = Variable<Operation<O, (Operand<A>, Operand<B>)>>;
 
 /// What is there, or a panic with what is wrong.
 pub(super) fn must<T>(result: Result<T>) -> T {
@@ -210,7 +211,19 @@ impl<A: ?Sized + IntoDyn> Variable<A> {
         Ok(Variable(Rc::new(Operation::new(op, (self,))?)))
     }
 
-    /// Applies an operator to this variable and another.
+    /// Applies an operator to this variable and another. Where float32 meets float64, the float32 operand is
+    /// cast to float64; its gradient is float32.
+    ///
+    /// ```
+    /// use wyrmling::{Input, Parameter};
+    ///
+    /// let (weights, x) = (Parameter::new(vec![1.0_f32, 2.0]), Input::new(vec![0.1, 0.2]));
+    /// let product = weights.clone() * x;
+    /// assert_eq!(product.value()?.to_f64(), [0.1, 0.4]);
+    /// product.backward();
+    /// assert_eq!(weights.grad().unwrap().to_dense().dtype(), wyrmling::DType::F32);
+    /// # Ok::<(), wyrmling::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Whatever the operator reports.
@@ -221,7 +234,10 @@ impl<A: ?Sized + IntoDyn> Variable<A> {
     ) -> Result<Binary<O, A, B>> {
         self.forward()?;
         other.forward()?;
-        Ok(Variable(Rc::new(Operation::new(op, (self, other))?)))
+        let (this_type, other_type) = (self.dtype(), other.dtype());
+        let this = Operand::beside(self, other_type)?;
+        let other = Operand::beside(other, this_type)?;
+        Ok(Variable(Rc::new(Operation::new(op, (this, other))?)))
     }
 
     /// A number of this variable's element type.
@@ -260,7 +276,7 @@ macro_rules! typed_methods {
         $(#[doc = $doc])+
         ///
         /// # Panics
-        /// If the shapes do not broadcast or the element types differ.
+        /// If the shapes do not broadcast, or one of the variables holds indices.
         #[allow(clippy::should_implement_trait, reason = "the trait is implemented too")]
         pub fn $function<B: ?Sized + IntoDyn>(
             self,
@@ -282,7 +298,7 @@ macro_rules! typed_symbols {
         impl<A: ?Sized + IntoDyn, B: ?Sized + IntoDyn> $trait<Variable<B>> for Variable<A> {
             type Output = Binary<rules::$op, A, B>;
             /// # Panics
-            /// If the shapes do not broadcast or the element types differ.
+            /// If the shapes do not broadcast, or one of the variables holds indices.
             fn $method(self, other: Variable<B>) -> Self::Output {
                 must(self.binary(rules::$op, other))
             }

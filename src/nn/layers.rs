@@ -7,7 +7,9 @@ use rand::Rng;
 use super::{normal, xavier};
 use crate::array::{Array, DType, Type};
 use crate::error::Result;
-use crate::graph::{Binary, InputNode, IntoDyn, Operation, Parameter, ParameterNode, Variable};
+use crate::graph::{
+    Binary, InputNode, IntoDyn, Operand, Operation, Parameter, ParameterNode, Variable,
+};
 use crate::rules;
 
 /// `x @ weights + bias`.
@@ -19,7 +21,7 @@ pub struct Linear {
 }
 
 /// A matrix product with a parameter.
-type WeightedRows<A> = Operation<rules::MatMul, (Variable<A>, Parameter)>;
+type WeightedRows<A> = Operation<rules::MatMul, (Operand<A>, Operand<ParameterNode>)>;
 
 impl Linear {
     /// A layer whose weights are drawn by [`xavier`], and whose bias is 0.
@@ -37,7 +39,7 @@ impl Linear {
     /// The layer's values for rows of shape (n, inputs).
     ///
     /// # Panics
-    /// If the shape does not fit, or the element type is not float32.
+    /// If the shape does not fit, or the rows hold indices.
     pub fn apply<A: ?Sized + IntoDyn>(
         &self,
         x: Variable<A>,

@@ -1,6 +1,8 @@
 //! Inputs that are set in place, and what typed variables have beside operators.
 
 use wyrmling::graph::ops;
+use wyrmling::optim::Optimizer;
+use wyrmling::train::Trainer;
 use wyrmling::{DType, Error, Input, Parameter, Variable};
 
 use crate::common::numbers;
@@ -87,4 +89,98 @@ fn typed_methods_are_those_of_boxed_variables() {
     // The gradient of three times the sum.
     x.clone().sum().backward_weighted(3.0).unwrap();
     assert_eq!(x.grad().unwrap().to_dense().to_f64(), [3.0; 12]);
+}
+
+/// Where float32 meets float64 the numbers are those of [`ops`], each leaf has a gradient of its own type, and
+/// whatever is set below is seen, in the graph, in a program and by a trainer.
+#[test]
+fn float32_and_float64_meet() {
+    let leaves = || {
+        let narrow = Parameter::new(numbers(DType::F32, &[3, 4], 5));
+        (narrow, Input::new(numbers(DType::F64, &[3, 4], 20)))
+    };
+    let typed = |(w, x): &(Parameter, Input)| {
+        let (w, x) = (w.clone(), x.clone());
+        let parts = w.clone().vecdot(x.clone()) + (x.clone() / w.clone()).logsumexp(1);
+        let product =
+            x.clone().t().matmul(w.clone()).sum() - w.clone().concatenate(x.clone(), 0).sum();
+        (parts.sum() * product + x.stack(w, 0).square().mean()).boxed()
+    };
+    let explicit = |(w, x): &(Parameter, Input)| {
+        let wide = ops::cast(&w.clone().boxed(), DType::F64).unwrap();
+        let (w, x) = (wide, x.clone());
+        let parts = w.clone().vecdot(x.clone()) + (x.clone() / w.clone()).logsumexp(1);
+        let product =
+            x.clone().t().matmul(w.clone()).sum() - w.clone().concatenate(x.clone(), 0).sum();
+        (parts.sum() * product + x.stack(w, 0).square().mean()).boxed()
+    };
+    let (ours, oracle) = (leaves(), leaves());
+    let (loss, expected) = (typed(&ours), explicit(&oracle));
+    let program = loss.freeze().unwrap();
+    for start in [7, 2, 11] {
+        for (_, x) in [&ours, &oracle] {
+            x.set_value(numbers(DType::F64, &[3, 4], start)).unwrap();
+        }
+        for (w, _) in [&ours, &oracle] {
+            w.param()
+                .table()
+                .write(&numbers(DType::F32, &[3, 4], start + 3))
+                .unwrap();
+            w.zero_grad();
+        }
+        assert_eq!(loss.dtype(), DType::F64);
+        assert_eq!(loss.item().unwrap(), expected.item().unwrap());
+        loss.backward();
+        expected.backward();
+        let [found, wanted] = [&ours, &oracle].map(|(w, _)| w.grad().unwrap().to_dense());
+        assert_eq!(found.dtype(), DType::F32);
+        for (found, wanted) in found.to_f64().iter().zip(wanted.to_f64()) {
+            assert!(
+                (found - wanted).abs() <= 1e-5 * wanted.abs(),
+                "{found} {wanted}"
+            );
+        }
+        let value = ours.1.value().unwrap();
+        let (run, _) = program
+            .value_and_grad(std::slice::from_ref(&value))
+            .unwrap();
+        let (run, eager) = (run.item().unwrap(), loss.item().unwrap());
+        assert!((run - eager).abs() <= 1e-12 * eager.abs(), "{run} {eager}");
+    }
+
+    let (w, x) = (Parameter::new(0.0_f32), Input::new(2.0));
+    let loss = (w.clone() * x.clone() - 1.0).square();
+    let sgd = Optimizer::sgd(0.1).unwrap();
+    let mut trainer = Trainer::new(&loss, &sgd).unwrap();
+    for _ in 0..100 {
+        trainer.step().unwrap();
+    }
+    drop(trainer);
+    assert!((w.item().unwrap() - 0.5).abs() < 1e-6);
+}
+
+/// A cast among the operands does not make a deep graph recurse when it goes.
+#[test]
+fn deep_graphs_of_two_types_are_dropped() {
+    let (w, x) = (Parameter::new(1.0_f32), Input::new(0.0));
+    let mut sum = x.boxed();
+    for _ in 0..200_000 {
+        sum = (w.clone() + sum).boxed();
+    }
+    assert_eq!(sum.item().unwrap(), 200_000.0);
+    sum.backward();
+    assert_eq!(w.grad().unwrap().to_dense().to_f64(), [200_000.0]);
+}
+
+/// Indices do not widen.
+#[test]
+fn indices_are_no_numbers() {
+    let (w, row) = (
+        Parameter::new(vec![1.0_f32, 2.0]),
+        Input::indices(vec![0, 1]),
+    );
+    let product = w.clone().binary(wyrmling::rules::Mul, row.clone());
+    assert!(matches!(product, Err(Error::Type(_))));
+    let joined = row.binary(wyrmling::rules::Concatenate { axis: 0 }, w);
+    assert!(matches!(joined, Err(Error::Type(_))));
 }
