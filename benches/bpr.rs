@@ -24,7 +24,9 @@ use wyrmling::{Array, Input, Parameter, Result, Table, Variable};
 
 #[path = "common/bpr.rs"]
 mod by_hand;
-use by_hand::Interactions;
+#[path = "common/interactions.rs"]
+mod interactions;
+use interactions::Interactions;
 
 const FACTORS: usize = 32;
 const RATE: f64 = 0.05;

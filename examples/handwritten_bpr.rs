@@ -14,7 +14,10 @@ use std::time::Instant;
 
 #[path = "../benches/common/bpr.rs"]
 mod by_hand;
-use by_hand::{Bare, Interactions, Model, Whole};
+#[path = "../benches/common/interactions.rs"]
+mod interactions;
+use by_hand::{Bare, Model, Whole};
+use interactions::Interactions;
 
 fn read(path: &str) -> Result<Interactions> {
     let bytes = std::fs::read(path)?;

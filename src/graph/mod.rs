@@ -87,7 +87,7 @@ pub use leaf::{
 };
 pub use node::{Core, Hook, IntoDyn, Kind, Node, Variable};
 pub use operation::{AsOperator, Operation, Parents};
-pub use parent::{Operand, Parent};
+pub use parent::{Parent, Promoted};
 #[cfg(feature = "python")]
 pub(crate) use splice::splice;
 pub use typed_methods::Stacked;

@@ -1,7 +1,7 @@
 //! Nodes of operations: an operator applied to parents.
 //!
 //! They are generic over the operator and over the types of the parents, which they share by `Rc`:
-//! `Operation<Mul, (Operand<ParameterNode>, Operand<InputNode>)>`. The compiler sees through the
+//! `Operation<Mul, (Promoted<ParameterNode>, Promoted<InputNode>)>`. The compiler sees through the
 //! whole expression, and evaluating a node involves no dispatch.
 
 use std::cell::Ref;

@@ -2,7 +2,7 @@
 //!
 //! An operator wants operands of one element type. Where float32 meets float64, the float32 operand gets a
 //! node that casts it, as in [`ops`](super::ops). Whether there is one is known when the graph is built, and not
-//! from the types, for an element type belongs to the value: [`Operand`] has both forms.
+//! from the types, for an element type belongs to the value: [`Promoted`] has both forms.
 
 use std::rc::Rc;
 
@@ -38,24 +38,24 @@ impl<N: ?Sized + IntoDyn> Parent for Variable<N> {
     }
 }
 
-/// An operand of an operator of two.
-pub enum Operand<N: ?Sized> {
+/// An operand of an operator of two, in the element type that float32 and float64 have together.
+pub enum Promoted<N: ?Sized> {
     /// The variable itself.
     Same(Variable<N>),
     /// A node that has its numbers in float64.
     Widened(Variable),
 }
 
-impl<N: ?Sized> Clone for Operand<N> {
+impl<N: ?Sized> Clone for Promoted<N> {
     fn clone(&self) -> Self {
         match self {
-            Operand::Same(x) => Operand::Same(x.clone()),
-            Operand::Widened(x) => Operand::Widened(x.clone()),
+            Promoted::Same(x) => Promoted::Same(x.clone()),
+            Promoted::Widened(x) => Promoted::Widened(x.clone()),
         }
     }
 }
 
-impl<N: ?Sized + IntoDyn> Operand<N> {
+impl<N: ?Sized + IntoDyn> Promoted<N> {
     /// The operand `x` beside one of element type `other`: widened if it is float32 and the other float64.
     ///
     /// # Errors
@@ -63,39 +63,39 @@ impl<N: ?Sized + IntoDyn> Operand<N> {
     #[inline]
     pub(super) fn beside(x: Variable<N>, other: DType) -> Result<Self> {
         if (x.dtype(), other) != (DType::F32, DType::F64) {
-            return Ok(Operand::Same(x));
+            return Ok(Promoted::Same(x));
         }
         let cast = Cast { dtype: other };
-        Ok(Operand::Widened(x.unary(cast)?.boxed()))
+        Ok(Promoted::Widened(x.unary(cast)?.boxed()))
     }
 }
 
-impl<N: ?Sized + IntoDyn> Parent for Operand<N> {
+impl<N: ?Sized + IntoDyn> Parent for Promoted<N> {
     #[inline]
     fn core(&self) -> &Core {
         match self {
-            Operand::Same(x) => x.core(),
-            Operand::Widened(x) => x.core(),
+            Promoted::Same(x) => x.core(),
+            Promoted::Widened(x) => x.core(),
         }
     }
     #[inline]
     fn version(&self) -> u64 {
         match self {
-            Operand::Same(x) => x.version(),
-            Operand::Widened(x) => x.version(),
+            Promoted::Same(x) => x.version(),
+            Promoted::Widened(x) => x.version(),
         }
     }
     #[inline]
     fn holders(&self) -> usize {
         match self {
-            Operand::Same(x) => x.holders(),
-            Operand::Widened(x) => x.holders(),
+            Promoted::Same(x) => x.holders(),
+            Promoted::Widened(x) => x.holders(),
         }
     }
     fn into_node(self) -> Rc<dyn Node> {
         match self {
-            Operand::Same(x) => x.into_node(),
-            Operand::Widened(x) => x.into_node(),
+            Promoted::Same(x) => x.into_node(),
+            Promoted::Widened(x) => x.into_node(),
         }
     }
 }

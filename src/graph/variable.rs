@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::leaf::{Constant, ConstantNode};
 use super::node::{IntoDyn, Kind, Node, Variable};
 use super::operation::{AsOperator, Operation};
-use super::parent::Operand;
+use super::parent::Promoted;
 use super::{backward, order};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
@@ -194,7 +194,7 @@ impl Variable {
 /// The type of `O` applied to one variable.
 pub type Unary<O, A> = Variable<Operation<O, (Variable<A>,)>>;
 /// The type of `O` applied to two variables.
-pub type Binary<O, A, B> = Variable<Operation<O, (Operand<A>, Operand<B>)>>;
+pub type Binary<O, A, B> = Variable<Operation<O, (Promoted<A>, Promoted<B>)>>;
 
 /// What is there, or a panic with what is wrong.
 pub(super) fn must<T>(result: Result<T>) -> T {
@@ -235,8 +235,8 @@ impl<A: ?Sized + IntoDyn> Variable<A> {
         self.forward()?;
         other.forward()?;
         let (this_type, other_type) = (self.dtype(), other.dtype());
-        let this = Operand::beside(self, other_type)?;
-        let other = Operand::beside(other, this_type)?;
+        let this = Promoted::beside(self, other_type)?;
+        let other = Promoted::beside(other, this_type)?;
         Ok(Variable(Rc::new(Operation::new(op, (this, other))?)))
     }
 

@@ -8,7 +8,7 @@ use super::{normal, xavier};
 use crate::array::{Array, DType, Type};
 use crate::error::Result;
 use crate::graph::{
-    Binary, InputNode, IntoDyn, Operand, Operation, Parameter, ParameterNode, Variable,
+    Binary, InputNode, IntoDyn, Operation, Parameter, ParameterNode, Promoted, Variable,
 };
 use crate::rules;
 
@@ -21,7 +21,7 @@ pub struct Linear {
 }
 
 /// A matrix product with a parameter.
-type WeightedRows<A> = Operation<rules::MatMul, (Operand<A>, Operand<ParameterNode>)>;
+type WeightedRows<A> = Operation<rules::MatMul, (Promoted<A>, Promoted<ParameterNode>)>;
 
 impl Linear {
     /// A layer whose weights are drawn by [`xavier`], and whose bias is 0.

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::fit::worker_count;
+use super::negatives::Negatives;
+use super::scored::ScoredSampler;
 use super::stream::stream;
 use super::trained::check_trained;
 use super::trainer::Trainer;
@@ -38,6 +40,59 @@ impl<'a> Member<'a> {
     /// run, and as [`Trainer::new`].
     pub fn trainer<N: ?Sized + IntoDyn>(&self, loss: &Variable<N>) -> Result<Trainer<'a>> {
         Trainer::of_worker(loss, self.optimizer, self.tables)
+    }
+
+    /// What draws negatives by a sampler that reads the model, as it is when they are drawn.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use wyrmling::optim::Optimizer;
+    /// use wyrmling::train::{self, Choice, Sampler, ScoredSampler};
+    /// use wyrmling::{Array, DType, Input, Parameter, Table, Type};
+    ///
+    /// let table = |rows| Table::new(&Array::full(&Type::new(DType::F32, &[rows, 2]), 0.5), None).map(Arc::new);
+    /// let tables = [table(2)?, table(4)?];
+    /// let [users, items] = tables.clone();
+    /// let liked = ([0_u32, 0, 1, 1], [0_u32, 1, 2, 3]);
+    /// let base = Sampler::uniform(4)?.reject(&liked.0, &liked.1)?;
+    /// let warp = Choice::Warp { margin: 1.0, most: 10 };
+    /// let warp = ScoredSampler::new(base, users, items, None, warp)?;
+    /// train::parallel(1, 7, &tables, &Optimizer::sgd(0.05)?, |mut worker| {
+    ///     let [users, items] = tables.each_ref().map(|table| Parameter::shared(table.clone()));
+    ///     let [user, item, other] = std::array::from_fn(|_| Input::indices(vec![0]));
+    ///     let rank = Input::new(vec![1.0_f32]);
+    ///     let vector = users.gather(user.clone());
+    ///     let score = |item: &Input| vector.clone().vecdot(items.clone().gather(item.clone()));
+    ///     let loss = ((score(&other) - score(&item) + 1.0).relu() * rank.clone().log1p()).sum();
+    ///     let (mut trainer, mut negatives) = (worker.trainer(&loss)?, worker.negatives(&warp)?);
+    ///     for _ in 0..100 {
+    ///         for (u, i) in liked.0.iter().zip(&liked.1) {
+    ///             let (mut drawn, mut ranks) = ([0], [0.0]);
+    ///             negatives.draw(&mut worker.rng, (&[*u], &[*i]), &mut drawn, Some(&mut ranks))?;
+    ///             assert!(drawn[0] / 2 != *u); // no item that the user likes
+    ///             user.set_slice(&[*u])?;
+    ///             item.set_slice(&[*i])?;
+    ///             other.set_slice(&drawn)?;
+    ///             rank.set_slice(&ranks)?;
+    ///             trainer.step()?;
+    ///         }
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), wyrmling::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::State`](crate::Error::State) if a table that the sampler reads is not among the tables of the
+    /// run, and [`Error::Memory`](crate::Error::Memory).
+    pub fn negatives<'s>(&self, sampler: &'s ScoredSampler) -> Result<Negatives<'s>>
+    where
+        'a: 's,
+    {
+        check_trained(sampler.tables(), self.tables)?;
+        // SAFETY: the tables of the run, among which those of the sampler were just found, are being trained
+        // while a worker lives. The drawer ends before that, as it borrows for no longer than the worker does.
+        unsafe { Negatives::new(sampler) }
     }
 
     /// Applies and clears the gradients collected in `params`, beside the other workers.

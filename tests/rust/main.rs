@@ -21,6 +21,7 @@ mod native_arrays;
 mod native_chunked;
 mod native_fixed;
 mod native_lengths;
+mod negatives;
 mod nn;
 mod operators;
 mod ops;
