@@ -90,7 +90,7 @@ def test_everything_public_is_exported():
         "sums_of_rows",
     }  # of recommend
     inner |= {"Public", "public", "has_variable"}  # of plain
-    inner |= {"optimizer_settings", "optimizer_slots", "resume_optimizer"}  # of checkpoints
+    inner |= {"checkpoint_parts", "restore_checkpoint"}  # of checkpoints
     inner |= {"elementwise", *stubs["INNER"]}
     inner |= {name for name, _, home in _core.exported() if home == "inner"}
     modules = {

@@ -374,3 +374,27 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
     assert wy.load_checkpoint(path, found, other) == 6
     assert bits(found) == bits(whole)
     assert state_bits(other, found) == state_bits(optimizer, whole)
+
+
+def test_a_file_is_what_it_was(tmp_path: Path) -> None:
+    """The same file is read from Rust (``tests/rust/checkpoint.rs``); earlier versions wrote it."""
+    known = Path(__file__).parent / "files" / "run.safetensors"
+    w, adam = wy.Parameter(np.zeros(2, np.float32)), wy.Adam(lr=0.5)
+    assert wy.load_checkpoint(known, {"w": w}, adam) == 3
+    assert (w.value.tolist(), adam.lr) == ([0.5, -1.5], 0.1 + 0.2)
+    state = {
+        name: array.tolist()
+        for name, array in adam.state_dict([w])["state"]["0"].items()
+        if name != "l2"
+    }
+    assert state == {"exp_avg": [0.25, -0.5], "exp_avg_sq": [1.0, 2.0], "step": [4.0, 5.0]}
+    wy.save_checkpoint(tmp_path / "again", {"w": w}, adam, 3)
+    again, before = (
+        read(path, ["wyrmling.checkpoint/1"]).arrays for path in (tmp_path / "again", known)
+    )
+    assert again.keys() == before.keys()
+    for name, array in before.items():
+        if name != "training":
+            np.testing.assert_array_equal(again[name], array)
+    texts = [json.loads(arrays["training"].tobytes()) for arrays in (again, before)]
+    assert texts[0] == texts[1]

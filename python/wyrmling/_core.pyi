@@ -105,6 +105,7 @@ __all__ = [
     "cast",
     "cbrt",
     "ceil",
+    "checkpoint_parts",
     "cholesky",
     "column_role",
     "concatenate",
@@ -265,8 +266,6 @@ __all__ = [
     "norm",
     "not_equal",
     "operators",
-    "optimizer_settings",
-    "optimizer_slots",
     "outer",
     "outline",
     "pinv",
@@ -292,8 +291,8 @@ __all__ = [
     "replace_node",
     "reshape",
     "reshape_like",
+    "restore_checkpoint",
     "restored_history",
-    "resume_optimizer",
     "rgamma",
     "rgamma_derivative",
     "riemann_zeta",
@@ -1023,16 +1022,17 @@ class History:
     def __len__(self) -> int: ...
     def __reduce__(self) -> Any: ...
 
-def optimizer_settings(
-    optimizer: Optimizer, parameters: list[Parameter], /
-) -> tuple[str, dict[str, float | str | None], list[str], list[float]]: ...
-def optimizer_slots(optimizer: Optimizer, parameter: Parameter, /) -> list[_Array]: ...
-def resume_optimizer(
+def checkpoint_parts(
+    optimizer: Optimizer, named: list[tuple[str, Parameter]], epochs: int, values: bool, /
+) -> tuple[str, dict[str, _Array]]: ...
+def restore_checkpoint(
     optimizer: Optimizer,
-    lr: float,
-    parameters: list[tuple[Parameter, list[_Array], _Array | None]],
+    named: list[tuple[str, Parameter]],
+    training: bytes,
+    arrays: Mapping[str, _Array],
+    values: bool,
     /,
-) -> None: ...
+) -> int: ...
 def restored_history(
     loss: Iterable[float], seconds: Iterable[float], samples: int, /
 ) -> History: ...

@@ -3,13 +3,8 @@
 A run of :func:`wyrmling.fit` depends on its arguments, on the numbers of the parameters, on what
 the optimizer remembers of them, and on the number of the epoch, by which all random numbers are
 drawn. The first come with the call; the rest is in a file, by which another process goes on with
-the same bits.
-
-A file is in the safetensors format (:mod:`wyrmling.tensor_files`). For each parameter it holds
-``parameter.NAME``, and ``state.NAME.KIND`` for each array that the optimizer keeps; ``training``,
-the UTF-8 of an object of JSON, has the number of epochs and the optimizer's settings: an array,
-since arrays have checksums. It need not be trusted: reading it executes nothing, and ends in what
-fits the parameters or in an error.
+the same bits. What such a file holds, and whether it fits, is written once, for Rust too
+(``src/train/checkpoint.rs``); it need not be trusted.
 
 Limit: the names of all arrays together have some 32 KB, for a header has 64 KB.
 """
@@ -17,6 +12,7 @@ Limit: the names of all arrays together have some 32 KB, for a header has 64 KB.
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -32,10 +28,10 @@ from .tensor_files import Contents, read, write
 __all__ = ["load_checkpoint", "save_checkpoint"]
 
 FORMAT = "wyrmling.checkpoint/1"
-PARAMETER, STATE, TRAINING = "parameter.", "state.", "training"
+STATE, TRAINING = "state.", "training"
+MOST_EPOCHS = 2**63 - 1
 
 Parameters = dict[str, Parameter] | Iterable[Parameter]
-Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 def save_checkpoint(
@@ -125,63 +121,58 @@ def load_checkpoint(
 def state_dict(optimizer: Optimizer, parameters: Parameters) -> dict[str, Any]:
     """What ``optimizer.state_dict(parameters)`` gives."""
     named = _named(parameters)
-    kind, settings, slots, l2 = _core.optimizer_settings(optimizer, list(named.values()))
-    state: dict[str, dict[str, Any]] = {}
-    for (name, parameter), weight in zip(named.items(), l2, strict=True):
-        arrays = _core.optimizer_slots(optimizer, parameter)
-        state[name] = {"l2": weight} | dict(zip(slots, arrays, strict=True))
-    return {"optimizer": kind, "settings": settings, "state": state}
+    text, arrays = _core.checkpoint_parts(optimizer, list(named.items()), 0, False)
+    saved = json.loads(text)
+    state: dict[str, dict[str, Any]] = {name: {"l2": saved["l2"][name]} for name in named}
+    for key, array in arrays.items():
+        # Names may have points in them, and slots have none.
+        name, _, slot = key.removeprefix(STATE).rpartition(".")
+        state[name][slot] = array
+    return {"optimizer": saved["optimizer"], "settings": saved["settings"], "state": state}
 
 
 def load_state_dict(optimizer: Optimizer, state: object, parameters: Parameters) -> None:
     """What ``optimizer.load_state_dict(state, parameters)`` does."""
-    _resume(optimizer, state, _named(parameters), {})
+    named = _named(parameters)
+    parts = {"optimizer", "settings", "state"}
+    if not isinstance(state, dict) or set(state) != parts:
+        raise TypeError(f"state: expected a dict of {sorted(parts)}, as state_dict gives")
+    weights: dict[str, Any] = {}
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for name, one in _dict("state", state["state"]).items():
+        slots = dict(_dict(f"state of {name!r}", one))
+        weights[name] = slots.pop("l2", None)
+        arrays |= {f"{STATE}{name}.{slot}": array for slot, array in slots.items()}
+    settings = _dict("settings", state["settings"])
+    training = {"optimizer": state["optimizer"], "l2": weights, "epochs": 0, "settings": settings}
+    for name, value in [*settings.items(), *weights.items()]:
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"state: {name} is {value}, expected a finite number")
+    try:
+        text = json.dumps(training, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise TypeError("state: settings and l2: expected numbers, texts and None") from None
+    _core.restore_checkpoint(optimizer, list(named.items()), text.encode(), arrays, False)
 
 
 def contents(kind: str, parameters: Parameters, optimizer: Optimizer, epochs: int) -> Contents:
     """What a file of this format holds of a run."""
-    named = _named(parameters)
+    named = list(_named(parameters).items())
     _check_optimizer(optimizer)
-    done = check_integer("epochs", epochs, 0)
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    saved = state_dict(optimizer, named)
-    weights = {}
-    for name, state in saved.pop("state").items():
-        weights[name] = state.pop("l2")
-        arrays[PARAMETER + name] = named[name].value
-        arrays |= {f"{STATE}{name}.{slot}": array for slot, array in state.items()}
-    arrays[TRAINING] = encoded(saved | {"l2": weights, "epochs": done})
+    done = check_integer("epochs", epochs, 0, MOST_EPOCHS)
+    text, arrays = _core.checkpoint_parts(optimizer, named, done, True)
+    arrays[TRAINING] = np.frombuffer(text.encode(), np.uint8)
     return Contents(kind, {"wyrmling": _core.__version__}, arrays)
 
 
 def restore(found: Contents, parameters: Mapping[str, Parameter], optimizer: Optimizer) -> int:
     """Puts what :func:`contents` gave into parameters and an optimizer; gives the epochs."""
     arrays = dict(found.arrays)
-    saved = decoded(TRAINING, arrays)
-    _compare(TRAINING, saved, ["optimizer", "settings", "l2", "epochs"])
-    done = check_integer("epochs", saved.pop("epochs"), 0)
-    weights = _dict("l2", saved.pop("l2")).items()
-    state: dict[str, dict[str, Any]] = {name: {"l2": weight} for name, weight in weights}
-    values = {}
-    for key, array in arrays.items():
-        kind, _, rest = key.partition(".")
-        name, _, slot = rest.rpartition(".")
-        if kind + "." == PARAMETER:
-            values[rest] = array
-        elif kind + "." == STATE and name in state:
-            state[name][slot] = array
-        else:
-            raise ValueError(f"it has a tensor {key[:60]!r}, which no checkpoint has")
-    _compare("parameters", values, parameters)
-    for name, array in values.items():
-        parameter = parameters[name]
-        if (array.shape, array.dtype) != (parameter.shape, parameter.dtype):
-            raise ValueError(
-                f"parameter {name!r} has shape {array.shape} and dtype {array.dtype}, expected "
-                f"{parameter.shape} and {parameter.dtype}"
-            )
-    _resume(optimizer, saved | {"state": state}, parameters, values)
-    return done
+    training = arrays.pop(TRAINING, None)
+    if training is None or training.dtype != np.uint8:
+        raise ValueError(f"it has no tensor {TRAINING!r} of uint8")
+    named = list(parameters.items())
+    return _core.restore_checkpoint(optimizer, named, training.tobytes(), arrays, True)
 
 
 def encoded(value: Mapping[str, Any]) -> npt.NDArray[np.uint8]:
@@ -201,36 +192,6 @@ def decoded(name: str, arrays: dict[str, npt.NDArray[Any]]) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ValueError(f"{name} is a {type(found).__name__}, expected an object of JSON")
     return found
-
-
-def _resume(
-    optimizer: Optimizer, given: object, named: Mapping[str, Parameter], values: Arrays
-) -> None:
-    """Compares state with an optimizer, and puts it there, with numbers of the parameters."""
-    parts = {"optimizer", "settings", "state"}
-    if not isinstance(given, dict) or set(given) != parts:
-        raise TypeError(f"state: expected a dict of {sorted(parts)}, as state_dict gives")
-    kind, settings, slots, l2 = _core.optimizer_settings(optimizer, list(named.values()))
-    if type(given["optimizer"]) is not str or given["optimizer"] != kind:
-        raise ValueError(f"state: it is of {str(given['optimizer'])[:60]}, expected that of {kind}")
-    _compare("settings", _dict("settings", given["settings"]), settings)
-    for name, wanted in settings.items():
-        if name != "lr":
-            _check_setting(name, given["settings"][name], wanted)
-    state = _dict("state", given["state"])
-    _compare("state", state, named)
-    resumed = []
-    for (name, parameter), weight in zip(named.items(), l2, strict=True):
-        one = _dict(f"state of {name!r}", state[name])
-        _compare(f"state of {name!r}", one, ["l2", *slots])
-        _check_setting(f"l2 of {name!r}", one["l2"], weight)
-        for slot in slots:
-            _check_slot(f"state of {name!r}: {slot}", slot, one[slot])
-        resumed.append((parameter, [one[slot] for slot in slots], values.get(name)))
-    lr = given["settings"]["lr"]
-    if not isinstance(lr, float):
-        raise TypeError(f"lr is {lr!r}, expected a float")
-    _core.resume_optimizer(optimizer, lr, resumed)
 
 
 def _named(parameters: Any) -> dict[str, Parameter]:
@@ -267,39 +228,7 @@ def _check_optimizer(optimizer: object) -> None:
 def _dict(what: str, given: Any) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise TypeError(f"{what}: expected a dict, got {type(given).__name__}")
+    for name in given:
+        if not isinstance(name, str):
+            raise TypeError(f"{what}: expected texts as keys, got {name!r}")
     return given
-
-
-def _compare(what: str, found: Iterable[Any], expected: Iterable[str]) -> None:
-    """Raises ValueError for names that are missing, or that are not expected."""
-    # Dicts keep the order.
-    names, wanted = dict.fromkeys(found), dict.fromkeys(expected)
-    for name in [*names, *wanted]:
-        if name not in names or name not in wanted:
-            which = "an unknown" if name in names else "no"
-            raise ValueError(
-                f"{what}: it has {which} {str(name)[:60]!r}, expected "
-                f"{', '.join(map(repr, wanted)) or 'none'}"
-            )
-
-
-def _check_slot(what: str, slot: str, array: object) -> None:
-    """Raises ValueError for numbers that no training leaves; dtype and shape are checked later."""
-    if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not array.size:
-        return
-    # The least is NaN if any is.
-    least, largest = array.min(), array.max()
-    if not np.isfinite(least) or not np.isfinite(largest):
-        raise ValueError(f"{what} has NaN or infinity, expected finite numbers")
-    if slot in ("exp_avg_sq", "sum", "step") and least < 0:
-        raise ValueError(f"{what} has {least}, expected numbers at least 0")
-    if slot == "step" and (np.trunc(array) != array).any():
-        raise ValueError(f"{what} is not whole, expected a number of steps")
-
-
-def _check_setting(name: str, found: object, wanted: object) -> None:
-    if type(found) is not type(wanted) or found != wanted:
-        raise ValueError(
-            f"settings: {name} is {str(found)[:60]} in the state, and {wanted} in this optimizer; "
-            "only the learning rate may be another"
-        )

@@ -1,44 +1,53 @@
 //! The state of optimizers as arrays by name.
 //!
-//! What users call is `python/wyrmling/checkpoints.py`, which names parameters and checks what it is
-//! given; here is what reaches the tables. Arrays are taken where they are, so that state of large
+//! What users call is `python/wyrmling/checkpoints.py`, which names parameters; what a checkpoint holds, and
+//! whether it fits, is [`Checkpoint`]'s to say. Here is what passes between them. Arrays are taken where they are, so that state of large
 //! tables is copied once: out of a table, or into it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{PyArrayDescrMethods, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyDict;
 
 use super::argument::borrowed;
 use super::convert::{to_numpy, type_name};
 use super::items::items;
 use super::optim::PyOptimizer;
 use super::variable::PyVariable;
-use crate::array::{DType, Slice, View};
-use crate::optim::{Optimizer, Resumed};
+use crate::array::{Slice, View};
 use crate::python::once::intern;
 use crate::table::Table;
+use crate::train::{Checkpoint, GivenTensor, Values};
 
-/// Borrowed numbers of either element type.
+/// Borrowed numbers of either element type, or what they are in place of these.
 enum Numbers<'py> {
     F32(PyReadonlyArrayDyn<'py, f32>),
     F64(PyReadonlyArrayDyn<'py, f64>),
+    Other(String),
 }
 
 impl<'py> Numbers<'py> {
-    /// The numbers of an array, which has to be of this element type.
-    fn new(name: &str, object: &Bound<'py, PyAny>, dtype: DType) -> PyResult<Self> {
-        Ok(match dtype {
-            DType::F32 => Numbers::F32(borrowed(name, object)?),
-            _ => Numbers::F64(borrowed(name, object)?),
+    /// What an object holds.
+    fn new(name: &str, object: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let Ok(array) = object.cast::<PyUntypedArray>() else {
+            return Ok(Numbers::Other(type_name(object).to_string()));
+        };
+        let dtype = array.dtype();
+        let is = |wanted| PyArrayDescrMethods::is_equiv_to(&dtype, &wanted);
+        Ok(match () {
+            () if is(numpy::dtype::<f32>(object.py())) => Numbers::F32(borrowed(name, object)?),
+            () if is(numpy::dtype::<f64>(object.py())) => Numbers::F64(borrowed(name, object)?),
+            () => Numbers::Other(format!("one of dtype {dtype}")),
         })
     }
 
-    fn view(&self) -> PyResult<View<'_>> {
+    fn view(&self) -> PyResult<GivenTensor<'_>> {
         Ok(match self {
-            Numbers::F32(array) => View::new(array.shape(), Slice::F32(array.as_slice()?)),
-            Numbers::F64(array) => View::new(array.shape(), Slice::F64(array.as_slice()?)),
+            Numbers::F32(array) => Ok(View::new(array.shape(), Slice::F32(array.as_slice()?))),
+            Numbers::F64(array) => Ok(View::new(array.shape(), Slice::F64(array.as_slice()?))),
+            Numbers::Other(other) => Err(other.clone()),
         })
     }
 }
@@ -110,99 +119,81 @@ impl PyOptimizer {
     }
 }
 
-/// An optimizer's kind, its settings but for ``l2``, the names of the arrays that it keeps, and the
-/// ``l2`` of each of some parameters.
+/// Parameters by name.
+fn named_tables(named: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Arc<Table>)>> {
+    items("parameters", named, None, |pair| {
+        let (name, object): (String, Bound<'_, PyAny>) = pair.extract()?;
+        Ok((name, table_of(&object)?))
+    })
+}
+
+/// What a checkpoint has of a run: the text of its settings, and arrays by the names of their tensors,
+/// without those of parameters if ``values`` is false. ``named`` are pairs of a name and a Parameter.
 ///
-/// >>> optimizer_settings(SGD(lr=0.1), [])
-/// ('SGD', {'lr': 0.1, 'momentum': 0.0, 'clip': None, 'l2_per': 'step'}, [], [])
+/// >>> w = Parameter([2.0])
+/// >>> checkpoint_parts(Adagrad(lr=0.1), [("w", w)], 3, True)[1]
+/// {'parameter.w': array([2.]), 'state.w.sum': array([0.])}
 #[pyfunction]
-#[pyo3(signature = (optimizer, parameters, /))]
-#[allow(clippy::type_complexity, reason = "a tuple of Python, read once")]
-fn optimizer_settings<'py>(
+#[pyo3(signature = (optimizer, named, epochs, values, /))]
+fn checkpoint_parts<'py>(
     py: Python<'py>,
     optimizer: &Bound<'py, PyOptimizer>,
-    parameters: &Bound<'py, PyAny>,
-) -> PyResult<(
-    &'static str,
-    Bound<'py, PyDict>,
-    &'static [&'static str],
-    Vec<f64>,
-)> {
-    let inner = &optimizer.get().inner;
-    let (rule, all) = (inner.rule(), inner.settings());
-    let (kind, own) = rule.settings();
-    let settings = PyDict::new(py);
-    settings.set_item("lr", all.lr)?;
-    for (name, value) in own {
-        settings.set_item(name, value)?;
+    named: &Bound<'py, PyAny>,
+    epochs: u64,
+    values: bool,
+) -> PyResult<(String, Bound<'py, PyDict>)> {
+    let checkpoint = Checkpoint::of(named_tables(named)?, &optimizer.get().inner)?;
+    // It may wait for whoever changes a parameter.
+    let arrays = py.detach(|| checkpoint.arrays(values_of(values)))?;
+    let found = PyDict::new(py);
+    for (name, array) in arrays {
+        found.set_item(name, to_numpy(py, array)?)?;
     }
-    settings.set_item("clip", all.clip)?;
-    settings.set_item("l2_per", optimizer.get().l2_per())?;
-    let l2 = items("parameters", parameters, None, |object| {
-        Ok(inner.settings_of(&*table_of(&object)?).l2)
-    })?;
-    Ok((kind, settings, rule.slot_names(), l2))
+    Ok((checkpoint.training(epochs), found))
 }
 
-/// Copies of the arrays that an optimizer keeps beside a parameter.
-///
-/// >>> optimizer_slots(Adagrad(lr=0.1), Parameter(2.0))
-/// [array(0.)]
-#[pyfunction]
-#[pyo3(signature = (optimizer, parameter, /))]
-fn optimizer_slots<'py>(
-    optimizer: &Bound<'py, PyOptimizer>,
-    parameter: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyList>> {
-    let py = optimizer.py();
-    let (inner, table) = (&optimizer.get().inner, table_of(parameter)?);
-    // It may wait for whoever changes the parameter.
-    let slots = py.detach(|| inner.slots_of(&table))?;
-    let slots = slots.into_iter().map(|slot| to_numpy(py, slot));
-    PyList::new(py, slots.collect::<PyResult<Vec<_>>>()?)
-}
-
-/// Puts back the learning rate of an optimizer and, of each of some parameters, the arrays that
-/// ``optimizer_slots`` gave and the numbers (None if they stay). All or nothing is changed.
+/// Puts back what ``checkpoint_parts`` gave, also numbers of parameters if ``values`` is true, and gives
+/// the number of epochs. All or nothing is changed.
 ///
 /// >>> w, optimizer = Parameter([2.0]), Adagrad(lr=0.1)
-/// >>> resume_optimizer(optimizer, 0.2, [(w, optimizer_slots(optimizer, w), None)])
+/// >>> text, arrays = checkpoint_parts(optimizer, [("w", w)], 3, True)
+/// >>> restore_checkpoint(optimizer, [("w", w)], text.encode(), arrays, True)
+/// 3
 #[pyfunction]
-#[pyo3(signature = (optimizer, lr, parameters, /))]
-fn resume_optimizer(
+#[pyo3(signature = (optimizer, named, training, arrays, values, /))]
+fn restore_checkpoint(
     optimizer: &Bound<'_, PyOptimizer>,
-    lr: f64,
-    parameters: &Bound<'_, PyAny>,
-) -> PyResult<()> {
-    let inner: &Optimizer = &optimizer.get().inner;
-    let given = items("parameters", parameters, None, |part| {
-        let (object, slots, value): (Bound<'_, PyAny>, Bound<'_, PyAny>, Bound<'_, PyAny>) =
-            part.extract()?;
-        let table = table_of(&object)?;
-        let (name, dtype) = (table.label(), table.ty().dtype);
-        let slots = items("slots", &slots, None, |slot| {
-            Numbers::new(&name, &slot, dtype)
-        })?;
-        let value = match value.is_none() {
-            true => None,
-            false => Some(Numbers::new(&name, &value, dtype)?),
-        };
-        Ok((table, slots, value))
-    })?;
-    let mut resumed = Vec::with_capacity(given.len());
-    for (table, slots, value) in &given {
-        resumed.push(Resumed {
-            table,
-            slots: slots.iter().map(Numbers::view).collect::<PyResult<_>>()?,
-            value: value.as_ref().map(Numbers::view).transpose()?,
-        });
+    named: &Bound<'_, PyAny>,
+    training: &[u8],
+    arrays: &Bound<'_, PyDict>,
+    values: bool,
+) -> PyResult<u64> {
+    let mut numbers = BTreeMap::new();
+    for (name, object) in arrays {
+        let name: String = name.extract()?;
+        let found = Numbers::new(&name, &object)?;
+        numbers.insert(name, found);
     }
-    Ok(optimizer.py().detach(|| inner.resume(lr, &resumed))?)
+    let mut given = BTreeMap::new();
+    for (name, numbers) in &numbers {
+        given.insert(name.clone(), numbers.view()?);
+    }
+    let checkpoint = Checkpoint::of(named_tables(named)?, &optimizer.get().inner)?;
+    let restored =
+        (optimizer.py()).detach(|| checkpoint.restore(training, &given, values_of(values)));
+    Ok(restored?)
+}
+
+/// Whether numbers of parameters belong to it.
+fn values_of(values: bool) -> Values {
+    match values {
+        true => Values::Replaced,
+        false => Values::Kept,
+    }
 }
 
 /// Adds the functions to the module.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(optimizer_settings, module)?)?;
-    module.add_function(wrap_pyfunction!(optimizer_slots, module)?)?;
-    module.add_function(wrap_pyfunction!(resume_optimizer, module)?)
+    module.add_function(wrap_pyfunction!(checkpoint_parts, module)?)?;
+    module.add_function(wrap_pyfunction!(restore_checkpoint, module)?)
 }

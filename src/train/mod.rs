@@ -47,6 +47,7 @@
 //! ```
 
 mod adaptive;
+mod checkpoint;
 mod column;
 mod custom;
 mod data;
@@ -77,6 +78,9 @@ mod trained;
 mod trainer;
 mod worker;
 
+pub use checkpoint::Checkpoint;
+#[cfg(feature = "python")]
+pub(crate) use checkpoint::{GivenTensor, Values};
 pub use custom::{CustomSampler, SampleBlock};
 pub use fit::{Fit, Observer, fit, fit_function};
 pub use function_step::{Departure, DrawnLength, FunctionLoss, SampleValue};

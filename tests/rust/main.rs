@@ -5,6 +5,7 @@
 mod array;
 mod assignment;
 mod block_derivatives;
+mod checkpoint;
 mod claims;
 mod common;
 mod control_flow;

@@ -1,0 +1,414 @@
+//! Training that goes on in another process: parameters, the state of their optimizer and the number of
+//! epochs, in one file.
+//!
+//! A run of [`fit`](super::fit()) depends on its arguments, on the numbers of the parameters, on what the
+//! optimizer remembers of them, and on the number of the epoch, by which all random numbers are drawn. The first
+//! come with the call. The rest is in a file, by which another process goes on with the same bits.
+//!
+//! A file is in the safetensors format ([`tensors`]). For each parameter it holds `parameter.NAME`, and
+//! `state.NAME.SLOT` for each array that the optimizer keeps beside it ([`Rule::slot_names`](crate::optim::Rule::slot_names));
+//! `training`, the UTF-8 of an object of JSON, has the number of epochs and the optimizer's settings: a tensor, since
+//! tensors have checksums. It need not be trusted: whatever it holds ends in what fits the parameters, or in an
+//! error, and nothing is changed then.
+//!
+//! Limit: the names of all tensors together have some 32 KB, for a header has 64 KB.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use serde_json::{Map, Value, json};
+
+use crate::array::{Array, DType, Slice, View, show_shape};
+use crate::error::{Error, Result};
+use crate::io::tensors::{self, Contents, Tensor};
+use crate::optim::{L2Per, Optimizer, Resumed};
+use crate::table::{Param, Table};
+use saved_setting::{SavedSetting, check_setting, compare, missing, object, quoted};
+
+mod saved_setting;
+
+/// What a file of this kind says it is.
+const FORMAT: &str = "wyrmling.checkpoint/1";
+/// The tensor that has the settings.
+const TRAINING: &str = "training";
+
+/// A tensor of a checkpoint, or what it is in place of one of floats.
+pub(crate) type GivenTensor<'a> = std::result::Result<View<'a>, String>;
+
+/// Named parameters and their optimizer, which a file is written of and read into.
+///
+/// ```
+/// use std::sync::atomic::AtomicBool;
+/// use wyrmling::optim::Optimizer;
+/// use wyrmling::train::Checkpoint;
+/// use wyrmling::{Input, Parameter};
+///
+/// let path = std::env::temp_dir().join(format!("wyrmling-run-{}.safetensors", std::process::id()));
+/// let never = AtomicBool::new(false); // set by a handler of Ctrl-C, say
+/// let step = |w: &Parameter, adam: &Optimizer| {
+///     (w.clone() - 1.0).square().sum().backward();
+///     adam.step_and_clear(&[w])
+/// };
+///
+/// let (w, adam) = (Parameter::new(vec![0.0, 3.0]), Optimizer::adam(0.1)?);
+/// step(&w, &adam)?;
+/// Checkpoint::new([("w", &w)], &adam)?.save(&path, 1, &never)?;
+/// step(&w, &adam)?;
+///
+/// let (other, resumed) = (Parameter::new(vec![0.0, 0.0]), Optimizer::adam(0.5)?);
+/// assert_eq!(Checkpoint::new([("w", &other)], &resumed)?.load(&path, &never)?, 1);
+/// step(&other, &resumed)?;
+/// assert_eq!(other.value()?.to_f64(), w.value()?.to_f64());
+/// # std::fs::remove_file(path).ok();
+/// # Ok::<(), wyrmling::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Checkpoint<'a> {
+    parameters: Vec<(String, Arc<Table>)>,
+    optimizer: &'a Optimizer,
+}
+
+impl<'a> Checkpoint<'a> {
+    /// Parameters by name, and their optimizer.
+    ///
+    /// # Errors
+    /// [`Error::Value`] if two have one name, or one of them two.
+    pub fn new<N: Into<String>, P: AsRef<Param>>(
+        parameters: impl IntoIterator<Item = (N, P)>,
+        optimizer: &'a Optimizer,
+    ) -> Result<Self> {
+        let named = parameters
+            .into_iter()
+            .map(|(name, parameter)| (name.into(), Arc::clone(parameter.as_ref().table())));
+        Self::of(named.collect(), optimizer)
+    }
+
+    /// As [`new`](Self::new), of the parameters' tables.
+    ///
+    /// # Errors
+    /// As for `new`.
+    pub(crate) fn of(
+        parameters: Vec<(String, Arc<Table>)>,
+        optimizer: &'a Optimizer,
+    ) -> Result<Self> {
+        let (mut names, mut tables) = (BTreeMap::new(), BTreeMap::new());
+        for (name, table) in &parameters {
+            if names.insert(name, ()).is_some() {
+                let twice =
+                    format!("parameters: {name:?} is given twice, expected names that differ");
+                return Err(Error::Value(twice));
+            }
+            if let Some(other) = tables.insert(table.id(), name) {
+                return Err(Error::Value(format!(
+                    "parameters: {other:?} and {name:?} are the same Parameter"
+                )));
+            }
+        }
+        Ok(Checkpoint {
+            parameters,
+            optimizer,
+        })
+    }
+
+    /// Writes a file after so many epochs, which replaces an existing one at once and only when it is complete.
+    /// The learning rate is kept as it is at this moment. Numbers and state are copied twice meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the system refuses, [`Error::Value`] if the names are too long, [`Error::Memory`],
+    /// [`Error::State`] within a call that changes one of the parameters, and [`Error::Interrupted`] if `stop`
+    /// was set before the file was complete.
+    pub fn save(&self, path: &Path, epochs: u64, stop: &AtomicBool) -> Result<()> {
+        let mut bytes = BTreeMap::new();
+        for (name, array) in self.arrays(Values::Replaced)? {
+            let (dtype, content) = bytes_of(array.view().data);
+            bytes.insert(name, (dtype, array.shape().to_vec(), content));
+        }
+        let training = self.training(epochs).into_bytes();
+        bytes.insert(TRAINING.into(), ("U8", vec![training.len()], training));
+        let mut listed = BTreeMap::new();
+        for (name, (dtype, shape, bytes)) in &bytes {
+            let tensor = Tensor {
+                dtype: (*dtype).to_owned(),
+                shape: shape.clone(),
+                bytes: &bytes[..],
+            };
+            listed.insert(name.clone(), tensor);
+        }
+        let contents = Contents {
+            format: FORMAT.into(),
+            about: BTreeMap::from([("wyrmling".into(), env!("CARGO_PKG_VERSION").into())]),
+            tensors: listed,
+        };
+        tensors::save(path, &contents, stop)
+    }
+
+    /// Reads a file into the parameters and their optimizer, whose learning rate becomes that of the file, and
+    /// returns the number of epochs that had been trained.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the system refuses to read it; [`Error::Value`], [`Error::Shape`], [`Error::Type`] or
+    /// [`Error::NotFinite`] if it is of another kind, damaged, or of other parameters, shapes, element types,
+    /// optimizers or settings; [`Error::State`] if a parameter is being trained; [`Error::Memory`], and
+    /// [`Error::Interrupted`] if `stop` was set. Nothing is changed then.
+    pub fn load(&self, path: &Path, stop: &AtomicBool) -> Result<u64> {
+        let mut read = tensors::load(path, &[FORMAT], stop)?.tensors;
+        let training = read.remove(TRAINING).filter(|found| found.dtype == "U8");
+        let training = training.ok_or_else(|| missing(TRAINING))?;
+        let mut numbers = BTreeMap::new();
+        for (name, tensor) in read {
+            numbers.insert(name, (numbers_of(&tensor), tensor.shape));
+        }
+        let mut given = BTreeMap::new();
+        for (name, (numbers, shape)) in &numbers {
+            let view = numbers.as_ref().map(|numbers| View {
+                shape,
+                data: numbers.view().data,
+            });
+            given.insert(name.clone(), view.map_err(String::clone));
+        }
+        self.restore(&training.bytes, &given, Values::Replaced)
+    }
+
+    /// Copies of the arrays that the optimizer keeps and of the parameters' numbers, if they belong to it, by the
+    /// names of their tensors.
+    ///
+    /// # Errors
+    /// As [`Optimizer::slots_of`].
+    pub(crate) fn arrays(&self, values: Values) -> Result<Vec<(String, Array)>> {
+        let mut found = Vec::new();
+        for (name, table) in &self.parameters {
+            let slots = self.optimizer.slots_of(table)?;
+            if values == Values::Replaced {
+                found.push((of_parameter(name), table.try_read()?));
+            }
+            let names = self.slots().iter().map(|slot| of_slot(name, slot));
+            found.extend(names.zip(slots));
+        }
+        Ok(found)
+    }
+
+    /// The text of the tensor that has the settings.
+    pub(crate) fn training(&self, epochs: u64) -> String {
+        let settings = self.optimizer.settings();
+        let mut shown: Map<String, Value> = self
+            .settings()
+            .into_iter()
+            .map(|(name, setting)| (name.to_owned(), setting.to_json()))
+            .collect();
+        shown.insert("lr".into(), json!(settings.lr));
+        let weight = |(name, table): &(String, Arc<Table>)| {
+            (name.clone(), json!(self.optimizer.settings_of(table).l2))
+        };
+        let weights: Map<String, Value> = self.parameters.iter().map(weight).collect();
+        let kind = self.optimizer.rule().settings().0;
+        json!({"optimizer": kind, "settings": shown, "l2": weights, "epochs": epochs}).to_string()
+    }
+
+    /// Puts back what [`arrays`](Self::arrays) and [`training`](Self::training) gave, and returns the epochs.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), but for what files are. Nothing is changed then.
+    pub(crate) fn restore(
+        &self,
+        training: &[u8],
+        given: &BTreeMap<String, GivenTensor<'_>>,
+        values: Values,
+    ) -> Result<u64> {
+        let saved = object(TRAINING, training)?;
+        compare(
+            TRAINING,
+            saved.keys(),
+            &["optimizer", "settings", "l2", "epochs"],
+        )?;
+        let part = |name: &str| saved.get(name).map_or("", |raw| raw.get());
+        let epochs = part("epochs").parse().map_err(|_| {
+            let found = SavedSetting::of(part("epochs"));
+            Error::Value(format!(
+                "epochs is {found}, expected an integer of at least 0"
+            ))
+        })?;
+        let kind = self.optimizer.rule().settings().0;
+        let found = SavedSetting::of(part("optimizer"));
+        if found != SavedSetting::Text(kind.into()) {
+            let wrong = format!("state: it is of {found:#}, expected that of {kind}");
+            return Err(Error::Value(wrong));
+        }
+        let settings = object("settings", part("settings").as_bytes())?;
+        let wanted = self.settings();
+        let names: Vec<&str> = wanted.iter().map(|(name, _)| *name).chain(["lr"]).collect();
+        compare("settings", settings.keys(), &names)?;
+        for (name, wanted) in wanted {
+            check_setting(name, &SavedSetting::of(settings[name].get()), &wanted)?;
+        }
+        let weights = object("l2", part("l2").as_bytes())?;
+        let names: Vec<&str> = self.parameters.iter().map(|(name, _)| &**name).collect();
+        compare("state", weights.keys(), &names)?;
+        let mut expected = Vec::new();
+        for (name, table) in &self.parameters {
+            let wanted = SavedSetting::Number(self.optimizer.settings_of(table).l2);
+            let found = SavedSetting::of(weights[name].get());
+            check_setting(&format!("l2 of {}", quoted(name)), &found, &wanted)?;
+            if values == Values::Replaced {
+                expected.push(of_parameter(name));
+            }
+            expected.extend(self.slots().iter().map(|slot| of_slot(name, slot)));
+        }
+        let expected: Vec<&str> = expected.iter().map(|name| &**name).collect();
+        compare("tensors", given.keys(), &expected)?;
+        let mut resumed = Vec::new();
+        for (name, table) in &self.parameters {
+            let value = match values {
+                Values::Kept => None,
+                Values::Replaced => Some(parameter(name, table, &given[&of_parameter(name)])?),
+            };
+            let slot = |slot: &&'static str| {
+                let what = format!("state of {}: {slot}", quoted(name));
+                let view = floats(&what, table.ty().dtype, &given[&of_slot(name, slot)])?;
+                check_numbers(&what, slot, view)?;
+                Ok(view)
+            };
+            resumed.push(Resumed {
+                table,
+                slots: self.slots().iter().map(slot).collect::<Result<_>>()?,
+                value,
+            });
+        }
+        let SavedSetting::Number(lr) = SavedSetting::of(settings["lr"].get()) else {
+            let found = SavedSetting::of(settings["lr"].get());
+            return Err(Error::Type(format!("lr is {found}, expected a float")));
+        };
+        self.optimizer.resume(lr, &resumed)?;
+        Ok(epochs)
+    }
+
+    /// The names of the arrays that the optimizer keeps.
+    fn slots(&self) -> &'static [&'static str] {
+        self.optimizer.rule().slot_names()
+    }
+
+    /// The optimizer's settings but for the learning rate and the weights of penalties.
+    fn settings(&self) -> Vec<(&'static str, SavedSetting)> {
+        let all = self.optimizer.settings();
+        let number = |(name, number)| (name, SavedSetting::Number(number));
+        let own = self.optimizer.rule().settings().1.into_iter().map(number);
+        let clip = all.clip.map_or(SavedSetting::None, SavedSetting::Number);
+        let per = match all.l2_per {
+            L2Per::Step => "step",
+            L2Per::Sample => "sample",
+        };
+        own.chain([("clip", clip), ("l2_per", SavedSetting::Text(per.into()))])
+            .collect()
+    }
+}
+
+/// Whether numbers of parameters are put back.
+#[cfg_attr(
+    not(feature = "python"),
+    allow(dead_code, reason = "Python alone restores state without numbers")
+)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Values {
+    Replaced,
+    /// Only state is.
+    Kept,
+}
+
+/// The tensor of a parameter's numbers.
+fn of_parameter(name: &str) -> String {
+    format!("parameter.{name}")
+}
+
+/// The tensor of what is kept beside a parameter.
+fn of_slot(name: &str, slot: &str) -> String {
+    format!("state.{name}.{slot}")
+}
+
+/// A tensor, if it has floats of this type.
+fn floats<'a>(what: &str, dtype: DType, given: &GivenTensor<'a>) -> Result<View<'a>> {
+    match given {
+        Ok(view) if view.data.dtype() == dtype => Ok(*view),
+        given => {
+            let found = match given {
+                Ok(view) => format!("one of dtype {}", view.data.dtype()),
+                Err(other) => other.clone(),
+            };
+            Err(Error::Type(format!(
+                "{what}: expected an array of dtype {dtype}, got {found}"
+            )))
+        }
+    }
+}
+
+/// The numbers of a parameter, if they fit its table.
+fn parameter<'a>(name: &str, table: &Table, given: &GivenTensor<'a>) -> Result<View<'a>> {
+    let (name, ty) = (quoted(name), table.ty());
+    let view = floats(&format!("parameter {name}"), ty.dtype, given)?;
+    if *view.shape != ty.shape[..] {
+        return Err(Error::Shape(format!(
+            "parameter {name} has shape {}, expected {}",
+            show_shape(view.shape),
+            show_shape(&ty.shape)
+        )));
+    }
+    Ok(view)
+}
+
+/// Refuses numbers that no training leaves.
+fn check_numbers(what: &str, slot: &str, view: View<'_>) -> Result<()> {
+    if !view.data.is_finite() {
+        return Err(Error::Value(format!(
+            "{what} has NaN or infinity, expected finite numbers"
+        )));
+    }
+    let find = |is_bad: fn(f64) -> bool| match view.data {
+        Slice::F32(numbers) => numbers.iter().map(|&x| f64::from(x)).find(|&x| is_bad(x)),
+        Slice::F64(numbers) => numbers.iter().copied().find(|&x| is_bad(x)),
+        Slice::U32(_) => None,
+    };
+    if matches!(slot, "exp_avg_sq" | "sum" | "step")
+        && let Some(number) = find(|x| x < 0.0)
+    {
+        return Err(Error::Value(format!(
+            "{what} has {number:?}, expected numbers of at least 0"
+        )));
+    }
+    if slot == "step" && find(|x| x.fract() != 0.0).is_some() {
+        return Err(Error::Value(format!(
+            "{what} is not whole, expected numbers of steps"
+        )));
+    }
+    Ok(())
+}
+
+/// Numbers as a file has them, and the name of their type there.
+fn bytes_of(numbers: Slice<'_>) -> (&'static str, Vec<u8>) {
+    match numbers {
+        Slice::F32(x) => ("F32", x.iter().flat_map(|x| x.to_le_bytes()).collect()),
+        Slice::F64(x) => ("F64", x.iter().flat_map(|x| x.to_le_bytes()).collect()),
+        Slice::U32(x) => ("U32", x.iter().flat_map(|x| x.to_le_bytes()).collect()),
+    }
+}
+
+/// The floats of a tensor, or what it has in place of them.
+fn numbers_of(tensor: &Tensor<Vec<u8>>) -> std::result::Result<Array, String> {
+    let bytes = &tensor.bytes[..];
+    match &*tensor.dtype {
+        "F32" => Ok(bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|&x| f32::from_le_bytes(x))
+            .collect::<Vec<_>>()
+            .into()),
+        "F64" => Ok(bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|&x| f64::from_le_bytes(x))
+            .collect::<Vec<_>>()
+            .into()),
+        other => Err(format!("one of dtype {other}")),
+    }
+}

@@ -1,0 +1,119 @@
+//! Settings of an optimizer as a checkpoint has them, compared with those that are wanted.
+//!
+//! Numbers are taken as they are written, and parsed by the standard library: the reader of JSON may be off by a
+//! last bit, and training that goes on has to have all of them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::error::{Error, Result};
+
+/// A setting, as JSON has it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum SavedSetting {
+    Number(f64),
+    Text(String),
+    None,
+    /// What no setting is.
+    Other(String),
+}
+
+impl SavedSetting {
+    pub(super) fn of(text: &str) -> SavedSetting {
+        match text.as_bytes() {
+            b"null" => SavedSetting::None,
+            [b'"', ..] => match serde_json::from_str(text) {
+                Ok(text) => SavedSetting::Text(text),
+                Err(_) => SavedSetting::Other(text.to_owned()),
+            },
+            // The standard library finds the nearest number, as whoever wrote it takes for granted.
+            _ => match text.parse() {
+                Ok(number) => SavedSetting::Number(number),
+                Err(_) => SavedSetting::Other(text.to_owned()),
+            },
+        }
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        match self {
+            SavedSetting::Number(number) => json!(number),
+            SavedSetting::Text(text) | SavedSetting::Other(text) => json!(text),
+            SavedSetting::None => Value::Null,
+        }
+    }
+}
+
+/// As Python shows it; by `#` a text is shown as it is.
+impl fmt::Display for SavedSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SavedSetting::Number(number) => write!(f, "{number:?}"),
+            SavedSetting::Text(text) if !f.alternate() => f.write_str(&quoted(text)),
+            SavedSetting::Text(text) | SavedSetting::Other(text) => f.write_str(&start(text)),
+            SavedSetting::None => f.write_str("None"),
+        }
+    }
+}
+
+/// The beginning of a text.
+fn start(text: &str) -> String {
+    text.chars().take(60).collect()
+}
+
+/// The beginning of a name, in quotes.
+pub(super) fn quoted(name: &str) -> String {
+    format!("'{}'", start(name))
+}
+
+/// The error of a file without this tensor.
+pub(super) fn missing(name: &str) -> Error {
+    Error::Value(format!("it has no tensor {}", quoted(name)))
+}
+
+/// The parts of an object of JSON, by name.
+pub(super) fn object(what: &str, text: &[u8]) -> Result<BTreeMap<String, Box<RawValue>>> {
+    serde_json::from_slice(text)
+        .map_err(|_| Error::Value(format!("{what}: expected an object of JSON")))
+}
+
+/// Refuses names that are missing, or that are not expected.
+pub(super) fn compare<'n>(
+    what: &str,
+    found: impl Iterator<Item = &'n String> + Clone,
+    wanted: &[&str],
+) -> Result<()> {
+    let unknown = found.clone().find(|name| !wanted.contains(&&***name));
+    let lacking = || {
+        wanted
+            .iter()
+            .find(|name| !found.clone().any(|other| other == *name))
+    };
+    let (which, name) = match (unknown, lacking()) {
+        (Some(name), _) => ("an unknown", &**name),
+        (None, Some(name)) => ("no", *name),
+        (None, None) => return Ok(()),
+    };
+    let shown: Vec<String> = wanted.iter().take(20).map(|name| quoted(name)).collect();
+    let shown = match shown.is_empty() {
+        true => "none".to_owned(),
+        false => shown.join(", "),
+    };
+    Err(Error::Value(format!(
+        "{what}: it has {which} {}, expected {shown}",
+        quoted(name)
+    )))
+}
+
+/// Refuses another setting than the one that is wanted.
+pub(super) fn check_setting(name: &str, found: &SavedSetting, wanted: &SavedSetting) -> Result<()> {
+    if found == wanted {
+        return Ok(());
+    }
+    Err(Error::Value(format!(
+        "settings: {name} is {found:#} in the state, and {wanted:#} in this optimizer; only the learning \
+         rate may be another"
+    )))
+}
