@@ -254,13 +254,7 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
         let g = g.into_gradient()?;
         match leaf.kind() {
             Kind::Parameter(param) => param.accumulate(g)?,
-            Kind::Independent(_, slot) => {
-                let mut slot = slot.borrow_mut();
-                match &mut *slot {
-                    None => *slot = Some(g),
-                    Some(old) => old.add(g)?,
-                }
-            }
+            Kind::Independent(_, collected) => collected.add(g)?,
             Kind::Operation(_) | Kind::Input(..) | Kind::Constant => {}
         }
     }

@@ -154,11 +154,16 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// Takes a hook away, if it is there.
     pub fn remove_hook(&self, id: u64) {
         let mut slot = self.0.core().hooks().borrow_mut();
-        if let Some(hooks) = slot.as_mut() {
-            hooks.list.retain(|(other, _)| *other != id);
-            if hooks.list.is_empty() {
-                *slot = None;
-            }
+        let Some(hooks) = slot.as_mut() else {
+            return;
+        };
+        let at = hooks.list.iter().position(|(other, _)| *other == id);
+        let removed = at.map(|at| hooks.list.remove(at));
+        if hooks.list.is_empty() {
+            *slot = None;
         }
+        // Nothing is borrowed when the hook is dropped, which may look at this node.
+        drop(slot);
+        drop(removed);
     }
 }

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use super::asked_lengths::LengthRecords;
 use super::flags::Flags;
+use super::leaf::CollectedGradient;
 use super::value::Value;
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
@@ -260,7 +261,7 @@ pub enum Kind<'a> {
     /// A trained parameter.
     Parameter(&'a std::sync::Arc<Param>),
     /// A leaf that records a gradient but is not trained.
-    Independent(u64, &'a RefCell<Option<Gradient>>),
+    Independent(u64, &'a CollectedGradient),
     /// Data, bound anew when a program runs; the number tells inputs apart, the name is for
     /// messages.
     Input(u64, Option<&'a str>),

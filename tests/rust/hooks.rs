@@ -124,6 +124,40 @@ fn hooks_that_do_not_fit_are_refused() -> Result<()> {
     Ok(())
 }
 
+/// Looks at a node, and has hooks there, when it is dropped.
+struct LooksWhenDropped(Variable);
+
+impl Hook for LooksWhenDropped {
+    fn gradient(&self, _: Gradient) -> Result<Option<Gradient>> {
+        Ok(None)
+    }
+    fn node(&self, _: Variable) -> Result<Option<Variable>> {
+        Ok(None)
+    }
+}
+
+impl Drop for LooksWhenDropped {
+    fn drop(&mut self) {
+        let hook = self.0.register_hook(Seen::new(|_| Ok(None)));
+        self.0.remove_hook(hook.expect("a gradient flows here"));
+        self.0.try_backward().expect("the node is whole");
+    }
+}
+
+#[test]
+fn a_hook_that_is_removed_may_look_at_its_node_when_it_is_dropped() -> Result<()> {
+    let (x, square, _) = model()?;
+    let hook = square.register_hook(Rc::new(LooksWhenDropped(square.clone())))?;
+    square.remove_hook(hook + 1);
+    assert!(x.grad().is_none());
+    square.remove_hook(hook);
+    assert_eq!(
+        x.grad().expect("it is collected").to_dense().to_f64(),
+        [2.0, 4.0]
+    );
+    Ok(())
+}
+
 /// Parts of the gradient would be of the old value, and parts of the new.
 #[test]
 fn a_hook_may_not_set_what_the_gradient_depends_on() -> Result<()> {
