@@ -29,13 +29,13 @@ fn is_moving(op: &dyn Operator) -> bool {
 }
 
 /// What the result of an operator holds, integers or booleans or neither, where some of its operands
-/// hold one of them.
+/// hold one of them. They need not be as many as the operator takes: that is found out later.
 #[cold]
 fn kept(op: &dyn Operator, operands: &[&Core]) -> Flags {
     let of = match () {
         () if is_moving(op) => &operands[..1],
         () if is_one_of!(op: Concatenate) => operands,
-        () if is_one_of!(op: Replace, SliceReplace) => &operands[..2],
+        () if is_one_of!(op: Replace, SliceReplace) => &operands[..operands.len().min(2)],
         () if is_one_of!(op: Where) => &operands[1..],
         () => return Flags::NONE,
     };

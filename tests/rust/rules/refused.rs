@@ -32,10 +32,14 @@ fn operands_that_do_not_fit_are_refused_without_a_panic() -> Result<()> {
             let count = rng.random_range(0..4);
             let pick = |rng: &mut Rng| types[rng.random_range(0..types.len())].clone();
             let chosen: Vec<Type> = (0..count).map(|_| pick(&mut rng)).collect();
+            let operands: Vec<Array> = chosen.iter().map(|ty| Array::full(ty, 2.0)).collect();
             let Ok(ty) = case.op.infer(&chosen.iter().collect::<Vec<_>>()) else {
+                assert!(
+                    evaluate(&case.op, &operands).is_err(),
+                    "{name} of {chosen:?}"
+                );
                 continue;
             };
-            let operands: Vec<Array> = chosen.iter().map(|ty| Array::full(ty, 2.0)).collect();
             // Only an index can still be wrong: 2 is not below every length.
             let indexed = case.op.name() == "to_index" || chosen.iter().any(|t| !t.dtype.is_real());
             match evaluate(&case.op, &operands) {
