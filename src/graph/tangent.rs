@@ -14,7 +14,7 @@ use super::backward::check_seed;
 use super::hook;
 use super::node::Variable;
 use super::nodes::{Nodes, above};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::rules::Id;
 use crate::rules::differentiate;
 
@@ -34,15 +34,22 @@ impl Variable {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) or [`Error::Type`](crate::Error::Type) if a tangent
-    /// is not of the type of what it moves, [`Error::State`](crate::Error::State) if a node on the
-    /// way has a hook that no gradient has passed, as [`forward`](Self::forward), and whatever a rule
-    /// reports.
+    /// [`Error::Shape`] or [`Error::Type`] if a tangent is not of the type of what it moves,
+    /// [`Error::Value`] if there are not as many tangents as nodes that move, [`Error::State`] if a node
+    /// on the way has a hook that no gradient has passed, as [`forward`](Self::forward), and whatever a
+    /// rule reports.
     pub fn tangents(
         results: &[&Variable],
         wrt: &[&Variable],
         tangents: &[&Variable],
     ) -> Result<Vec<Option<Variable>>> {
+        if tangents.len() != wrt.len() {
+            return Err(Error::Value(format!(
+                "tangents: expected one for each of {} nodes that move, got {}",
+                wrt.len(),
+                tangents.len()
+            )));
+        }
         let nodes = Nodes::default();
         let mut values: Vec<Id> = Vec::new();
         results.iter().try_for_each(|result| result.forward())?;

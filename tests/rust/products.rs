@@ -131,6 +131,20 @@ fn a_gradient_of_another_type_is_refused_wherever_it_enters() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn every_node_that_moves_has_a_tangent() -> Result<()> {
+    let (x, y) = (Parameter::new(2.0).boxed(), Parameter::new(3.0).boxed());
+    let loss = (x.clone() * y.clone()).boxed();
+    let one = Independent::new(1.0)?.boxed();
+    for tangents in [&[][..], &[&one], &[&one, &one, &one]] {
+        let found = Variable::tangents(&[&loss], &[&x, &y], tangents);
+        assert!(matches!(found, Err(Error::Value(_))), "{}", tangents.len());
+    }
+    let found = Variable::tangents(&[&loss], &[&x, &y], &[&one, &one])?;
+    assert_eq!(found[0].as_ref().map(Variable::item), Some(Ok(5.0)));
+    Ok(())
+}
+
 /// A loss over an input whose gradient is right for three samples only.
 fn fits_three() -> Result<(Parameter, Variable, Input)> {
     let parameter = Parameter::new(vec![2.0]);
