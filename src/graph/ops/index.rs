@@ -51,8 +51,14 @@ pub fn bag(
 /// also when that gets another length: an input below may.
 ///
 /// # Errors
-/// See the [module documentation](super).
+/// See the [module documentation](super), and [`Error::Index`] for a place that `at` does not have.
 pub fn rows(x: &Variable, at: Dense<u32>, from_end: &[usize]) -> Result<Variable> {
+    let count = at.as_slice().len();
+    if let Some(place) = from_end.iter().find(|&&place| place >= count) {
+        return Err(Error::Index(format!(
+            "rows: from_end has the place {place}, expected less than {count}, the number of indices"
+        )));
+    }
     if from_end.is_empty() || !x.input_below() {
         return gather(x, &Constant::new(at).boxed());
     }
@@ -74,7 +80,7 @@ pub fn rows(x: &Variable, at: Dense<u32>, from_end: &[usize]) -> Result<Variable
     };
     let reversed = slice(x, vec![reverse])?;
     let of_end = gather(&reversed, &Constant::new(reversed_at).boxed())?;
-    if from_end.len() == at.as_slice().len() {
+    if mask.as_slice().iter().all(|&of_end| of_end == 1.0) {
         return Ok(of_end);
     }
     let of_start = gather(x, &Constant::new(of_start).boxed())?;

@@ -96,7 +96,9 @@ pub fn of_booleans(
             )));
         }
         () if is_one_of!(op: Where) => op,
-        () if is_one_of!(op: Abs, Floor, Ceil, Trunc) => return Ok(operands[0].clone()),
+        () if operands.len() == 1 && is_one_of!(op: Abs, Floor, Ceil, Trunc) => {
+            return Ok(operands[0].clone());
+        }
         () => return of_integers(op, operands, true),
     };
     match operands {

@@ -32,6 +32,17 @@ fn elements_are_chosen_and_replaced() {
             &[2, 2],
             &[6.0, 7.0, 4.0, 5.0],
         );
+        // A place that is there twice is one place.
+        check(
+            ops::rows(&x, at(vec![3, 2]), &[0, 0]),
+            &[2, 2],
+            &[6.0, 7.0, 4.0, 5.0],
+        );
+        refused(
+            ops::rows(&x, at(vec![3, 2]), &[0, 2]),
+            Error::Index,
+            "rows: from_end has the place 2, expected less than 2",
+        );
     }
     let sliced = |items: &[SliceItem]| ops::slice(&x, items.to_vec());
     check(sliced(&[SliceItem::At(-1)]), &[2], &[6.0, 7.0]);
@@ -312,6 +323,10 @@ fn booleans_are_computed_with_as_such() {
     let same = ops::of_booleans(&rules::Abs, std::slice::from_ref(&x), true).unwrap();
     assert!(same.is_boolean());
     check(Ok(same), &[4], &[1.0, 1.0, 0.0, 0.0]);
+    for operands in [&[][..], &both] {
+        let found = ops::of_booleans(&rules::Abs, operands, true);
+        refused(found, Error::Type, "abs takes 1 operand");
+    }
     let ratio = ops::of_booleans(&rules::Div, &both, true).unwrap();
     assert!(!ratio.is_boolean());
     for op in [&rules::Neg as &'static dyn Operator, &rules::Sign] {
