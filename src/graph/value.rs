@@ -273,7 +273,8 @@ pub(super) fn apply_arrays<O: Operator + ?Sized>(
     if shares(op, &refs, &ty) {
         return Ok(Value::Dense(dense[0].with_shape(&ty.shape)));
     }
-    if op.form() == Form::Diagonal && ty.ndim() == 2 && dense[0].size() == 1 {
+    let is_one = dense.first().is_some_and(|first| first.size() == 1);
+    if is_one && op.form() == Form::Diagonal && ty.ndim() == 2 {
         return Ok(Value::Repeated(Pattern::Diagonal, dense[0].item()?, ty));
     }
     let mut out = memory(reuse, ty.dtype, &ty.shape)?;

@@ -294,3 +294,35 @@ fn a_number_is_repeated_only_where_it_fits() -> Result<()> {
     assert!(matches!(found, Err(Error::Type(_))), "{found:?}");
     Ok(())
 }
+
+/// A matrix out of nothing, of which it says that it has operand 0 along the diagonal.
+#[derive(Debug, Clone)]
+struct OfNothing;
+
+impl Operator for OfNothing {
+    fn name(&self) -> &str {
+        "of_nothing"
+    }
+    fn infer(&self, _: &[&Type]) -> Result<Type> {
+        Ok(Type::new(DType::F64, &[2, 2]))
+    }
+    fn eval(&self, _: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        results(&mut out).fill(3.0);
+        Ok(())
+    }
+    fn vjp<'t>(&self, _: usize, _: Ex<'t>, _: Ex<'t>, _: &[Ex<'t>]) -> Option<Ex<'t>> {
+        None
+    }
+    fn form(&self) -> rules::Form {
+        rules::Form::Diagonal
+    }
+}
+
+#[test]
+fn a_diagonal_of_nothing_is_none() -> Result<()> {
+    let found = apply(OfNothing, [])?;
+    for value in [found.value()?, found.freeze()?.run(&[])?] {
+        assert_eq!(value.to_f64(), [3.0; 4]);
+    }
+    Ok(())
+}
