@@ -1,5 +1,6 @@
 //! What the arguments of a loss of one sample stand for.
 
+use crate::error::{Error, Result};
 use crate::ir::Datum;
 
 /// What a parameter of a loss is.
@@ -11,4 +12,21 @@ pub enum LossArgument {
     Constant(Datum),
     /// The trained parameter of this number.
     Parameter(usize),
+}
+
+/// Refuses arguments that are parameters of which there is no table.
+///
+/// # Errors
+/// [`Error::Value`].
+pub(super) fn check_parameters(arguments: &[LossArgument], tables: usize) -> Result<()> {
+    for (at, argument) in arguments.iter().enumerate() {
+        if let LossArgument::Parameter(number) = argument
+            && *number >= tables
+        {
+            return Err(Error::Value(format!(
+                "argument {at} is the parameter {number}, expected less than {tables}, the number of tables"
+            )));
+        }
+    }
+    Ok(())
 }

@@ -10,7 +10,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::loss_argument::LossArgument;
+use super::loss_argument::{LossArgument, check_parameters};
 use super::sample_program::SampleProgram;
 use super::table_rows::{RowRecords, TableRows, collecting};
 use super::{Compiled, Outcome};
@@ -65,7 +65,8 @@ impl SampleLoss {
     ///
     /// # Errors
     /// [`Error::Type`] if the result is no floating-point number or an operator has to call its caller,
-    /// [`Error::Value`] if the loss does not depend on a parameter, and as [`vjp`].
+    /// [`Error::Value`] if the loss does not depend on a parameter or an argument is none of those that are
+    /// trained, and as [`Function::check`] and [`vjp`].
     pub fn new(
         function: &Function,
         arguments: Vec<LossArgument>,
@@ -80,6 +81,8 @@ impl SampleLoss {
                 arguments.len()
             )));
         }
+        function.check()?;
+        check_parameters(&arguments, tables.len())?;
         let mut function = function.clone();
         know_lengths(&mut function, &arguments, &tables);
         rows_first(&mut function);
@@ -285,8 +288,10 @@ fn rows_first(function: &mut Function) {
             if let Expression::Apply(op, args) = &mut i.expression
                 && let Some(TakeAt { axes }) = op.downcast::<TakeAt>()
                 && axes.iter().copied().eq(0..axes.len())
+                && args.len() == 1 + axes.len()
                 && tables.contains(&args[0])
                 && let ValueKind::Array(ty) = &function.kinds[args[0] as usize]
+                && axes.len() <= ty.ndim()
             {
                 *op = OpRef::Static(&Gather);
                 let mut ty = ty.clone();
@@ -333,7 +338,7 @@ fn look_up(function: &mut Function, id: ValueId, table: &Arc<Table>, record: usi
         for i in &mut block.instructions {
             let new = match &i.expression {
                 Expression::Apply(op, args)
-                    if op.downcast::<Gather>().is_some() && args[0] == id =>
+                    if op.downcast::<Gather>().is_some() && args.first() == Some(&id) =>
                 {
                     // SAFETY: it is run by `SampleLoss::run`, whose caller holds the locks, and given to
                     // nobody.

@@ -3,12 +3,14 @@
 //! A [`Builder`](super::Builder) sees to most of this; the fields of functions are public, and passes
 //! change them. What runs a function relies on this check.
 
+use smallvec::SmallVec;
+
 use super::builder::{check_exit, check_record, record, scalar_kind};
 use super::cfg::Cfg;
 use super::function::{Expression, Function, Instruction, Target, Terminator, ValueId};
 use super::kind::ValueKind;
 use super::liveness::homes;
-use crate::array::DType;
+use crate::array::{DType, Type};
 use crate::error::{Error, Result};
 
 impl Function {
@@ -76,6 +78,29 @@ impl Function {
             if let Some(id) = wrong {
                 let what = format!("is used in block {number}, and not defined on every way there");
                 return Err(self.wrong(id, &what));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that operators take as many operands as they are given, of these element types, since rules
+    /// that differentiate them look at operands. Lengths are not compared: in a function of several blocks
+    /// those of a value stand for others.
+    ///
+    /// # Errors
+    /// [`Error::Type`] naming the value.
+    pub(super) fn check_operands(&self) -> Result<()> {
+        for i in self.blocks.iter().flat_map(|block| &block.instructions) {
+            let Expression::Apply(op, args) = &i.expression else {
+                continue;
+            };
+            let types: SmallVec<[&Type; 3]> = args.iter().map(|&id| self.ty(id)).collect();
+            if let Err(Error::Type(message)) = op.infer(&types) {
+                return Err(Error::Type(format!(
+                    "{}: value %{}: {message}",
+                    self.name,
+                    i.result()
+                )));
             }
         }
         Ok(())

@@ -121,6 +121,7 @@ pub fn fit_function(
     let run = || {
         let leaves: Vec<&Leaf> = loss.leaves().collect();
         let job = Job::new(loss.tables(), &leaves, fit)?;
+        loss.check(&job.feeds)?;
         let states = job.states(optimizer)?;
         match loss.program().filter(|_| job.batch == 1) {
             Some(program) => {

@@ -16,6 +16,7 @@ use smallvec::SmallVec;
 use super::data::Feeds;
 use super::input_buffer::InputBuffer;
 use super::ragged::Ragged;
+use super::sample_parts::check_parts;
 use super::samples::Samples;
 use super::trained::{AnyScratch, TrainedTable};
 use super::worker::BatchStep;
@@ -167,6 +168,14 @@ impl FunctionLoss {
 
     pub(super) fn tables(&self) -> &[Arc<Table>] {
         self.loss.tables()
+    }
+
+    /// Compares what is staged for samples with what their parts are to the function.
+    ///
+    /// # Errors
+    /// As [`check_parts`].
+    pub(super) fn check(&self, feeds: &Feeds) -> Result<()> {
+        check_parts(&self.loss.arguments().1, &self.leaves, &self.values, feeds)
     }
 
     pub(super) fn leaves(&self) -> impl Iterator<Item = &Leaf> + Clone {

@@ -24,7 +24,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::leaf::Leaf;
-use super::loss_argument::LossArgument;
+use super::loss_argument::{LossArgument, check_parameters};
 use super::program::Program;
 use crate::array::DType;
 use crate::error::Result;
@@ -89,13 +89,16 @@ struct Follower<'f> {
 /// the columns, in the order in which the function takes them.
 ///
 /// # Errors
-/// Whatever [`simplify`] and [`Program::new`] report.
+/// [`Error::Value`](crate::Error::Value) if an argument is a parameter of which there is no table, and
+/// whatever [`Function::check`], [`simplify`] and [`Program::new`] report.
 pub fn batched(
     function: &Function,
     arguments: &[LossArgument],
     tables: &[Arc<Table>],
     columns: &[Option<BatchColumn>],
 ) -> Result<Option<Program>> {
+    function.check()?;
+    check_parameters(arguments, tables.len())?;
     let function = simplify(function, Lengths::Seen)?;
     let Some((function, exit)) = merge_returns(&function) else {
         return Ok(None);

@@ -4,7 +4,7 @@ use std::panic::catch_unwind;
 use std::sync::Arc;
 
 use wyrmling::array::Dense;
-use wyrmling::exec::{Leaf, Program, interpret};
+use wyrmling::exec::{Leaf, LossArgument, Program, SampleLoss, batched, interpret};
 use wyrmling::ir::{Expression, Function, Instruction, Terminator, adjoint};
 use wyrmling::rules::{self, OpRef};
 use wyrmling::{Array, DType, Error, Table, Type};
@@ -97,6 +97,17 @@ fn functions_that_are_put_together_wrongly_are_refused() {
                 "{what}"
             );
             assert!(adjoint(&function, &[0]).is_err(), "{what}");
+            let arguments = vec![LossArgument::Parameter(0), LossArgument::Feed(0)];
+            let tables = [Arc::clone(&table)];
+            assert!(
+                batched(&function, &arguments, &tables, &[]).is_err(),
+                "{what}"
+            );
+            let trained = vec![("w".into(), Arc::clone(&table))];
+            assert!(
+                SampleLoss::new(&function, arguments, trained).is_err(),
+                "{what}"
+            );
             assert!(
                 interpret(&function, &[table.read().into(), index.clone().into()], 99).is_err(),
                 "{what}"

@@ -8,6 +8,7 @@ mod indices;
 mod liar;
 mod operators;
 mod samplers;
+mod samples;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

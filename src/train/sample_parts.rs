@@ -1,0 +1,99 @@
+//! Whether what is staged for the parts of a sample is what a function takes them for.
+
+use super::data::{Feed, Feeds};
+use super::function_step::{DrawnLength, SampleValue};
+use crate::array::DType;
+use crate::error::{Error, Result};
+use crate::exec::{Leaf, LossArgument};
+
+/// How many numbers of a sample a value is read from, and whether they are indices; `None` for an array of
+/// any.
+fn staged(value: &SampleValue) -> Option<(usize, bool)> {
+    match value {
+        SampleValue::Int | SampleValue::Bool | SampleValue::Entry(_) => Some((1, true)),
+        SampleValue::WideInt | SampleValue::Drawn(_) => Some((2, true)),
+        SampleValue::Float => Some((1, false)),
+        SampleValue::Row => None,
+    }
+}
+
+/// Refuses arguments that are parts of a sample which there are not.
+///
+/// # Errors
+/// [`Error::Value`].
+fn check_place(what: &str, place: usize, count: usize) -> Result<()> {
+    match place < count {
+        true => Ok(()),
+        false => Err(Error::Value(format!(
+            "{what} is part {place} of a sample, expected less than {count}, the number of parts"
+        ))),
+    }
+}
+
+/// Compares what is staged with what its values are to a function with these open arguments.
+///
+/// # Errors
+/// [`Error::Value`] for a part that is no input, and for one that is asked for and is not there;
+/// [`Error::Type`] and [`Error::Shape`] for a part that is staged otherwise; [`Error::Index`] for an
+/// entry that is not there.
+pub(super) fn check_parts(
+    arguments: &[(usize, LossArgument)],
+    leaves: &[Leaf],
+    values: &[SampleValue],
+    feeds: &Feeds,
+) -> Result<()> {
+    for (at, argument) in arguments {
+        if let LossArgument::Feed(feed) = argument {
+            check_place(&format!("argument {at}"), *feed, values.len())?;
+        }
+    }
+    let staged_rows = leaves
+        .iter()
+        .zip(values)
+        .zip(feeds.feeds.iter().zip(feeds.rows()));
+    for ((leaf, value), (feed, row)) in staged_rows {
+        let Leaf::Input { ty, name, .. } = leaf else {
+            return Err(Error::Value(format!(
+                "{}: expected an input for a part of a sample",
+                leaf.label()
+            )));
+        };
+        if let Some((count, are_indices)) = staged(value) {
+            if are_indices && ty.dtype != DType::U32 {
+                return Err(Error::Type(format!(
+                    "input '{name}': expected uint32 for this part of a sample, got {}",
+                    ty.dtype
+                )));
+            }
+            if row != count {
+                return Err(Error::Shape(format!(
+                    "input '{name}': expected {count} numbers a sample, got {row}"
+                )));
+            }
+        }
+        match value {
+            SampleValue::Entry(ragged) => {
+                let what = || format!("input '{name}'");
+                match feed {
+                    Feed::Column { data, .. } => data.check(what, ragged.len())?,
+                    Feed::Drawn { by, .. } if by.item_count() as usize <= ragged.len() => {}
+                    Feed::Drawn { .. } | Feed::Rank { .. } => {
+                        return Err(Error::Index(format!(
+                            "input '{name}': the sampler draws others than the {} entries",
+                            ragged.len()
+                        )));
+                    }
+                }
+            }
+            SampleValue::Drawn(lengths) => {
+                for length in lengths {
+                    if let DrawnLength::Of(at) = length {
+                        check_place(&format!("a length of input '{name}'"), *at, values.len())?;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
