@@ -17,6 +17,7 @@ use crate::array::{Array, Type, show_shape};
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
 use crate::reserve;
+use crate::rules::Internal;
 use crate::table::{changes, own_changes};
 
 /// Checks that a gradient fits what it is the gradient of.
@@ -186,7 +187,7 @@ fn pass_down<'a>(
                 arrived.push((node, g));
                 Ok(())
             }
-            false => node.backward(g),
+            false => node.backward(g, Internal),
         });
     }
     result

@@ -12,7 +12,7 @@ use super::leaf::CollectedGradient;
 use super::value::Value;
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
-use crate::rules::OpRef;
+use crate::rules::{Internal, OpRef};
 use crate::table::{Gradient, Param, changes};
 
 /// A node of a graph, shared by whoever uses it.
@@ -270,6 +270,19 @@ pub enum Kind<'a> {
 }
 
 /// A node seen from outside. See the [module documentation](self).
+///
+/// What a walk does to a node, walks alone do: it counts on what they did before, and what others leave at a
+/// node would be taken for theirs. So it takes what nobody else can name.
+///
+/// ```compile_fail
+/// use wyrmling::graph::{Node, Parents};
+/// use wyrmling::{Gradient, Parameter};
+///
+/// let mut nodes = Vec::new();
+/// (Parameter::new(1.0).square(),).collect(&mut nodes);
+/// nodes[0].backward(Gradient::Dense(1.0.into()).into())?; // No walk has asked for it.
+/// # Ok::<(), wyrmling::Error>(())
+/// ```
 pub trait Node: 'static {
     /// What every node carries.
     fn core(&self) -> &Core;
@@ -300,7 +313,7 @@ pub trait Node: 'static {
     ///
     /// # Errors
     /// Whatever the operator reports; the old value is then gone.
-    fn evaluate(&self) -> Result<()> {
+    fn evaluate(&self, _: Internal) -> Result<()> {
         Ok(())
     }
 
@@ -308,7 +321,7 @@ pub trait Node: 'static {
     ///
     /// # Errors
     /// Whatever the operators of the rule report.
-    fn backward(&self, _g: Value) -> Result<()> {
+    fn backward(&self, _g: Value, _: Internal) -> Result<()> {
         Ok(())
     }
 }

@@ -17,7 +17,7 @@ use super::{eager, offload, release};
 use crate::array::Array;
 use crate::error::Result;
 use crate::reserve;
-use crate::rules::{Form, OpRef, Operator, is_one_of};
+use crate::rules::{Form, Internal, OpRef, Operator, is_one_of};
 use crate::table::changes;
 
 /// Whether the result of an operator has the elements of operand 0, or zeros, so that integers stay
@@ -231,7 +231,7 @@ impl<O: AsOperator, P: Parents> Node for Operation<O, P> {
         self.parents.as_ref().map_or(0, Parents::newest)
     }
 
-    fn evaluate(&self) -> Result<()> {
+    fn evaluate(&self, _: Internal) -> Result<()> {
         let Some(parents) = &self.parents else {
             return Ok(());
         };
@@ -242,7 +242,7 @@ impl<O: AsOperator, P: Parents> Node for Operation<O, P> {
         self.core.set(value?, now)
     }
 
-    fn backward(&self, g: Value) -> Result<()> {
+    fn backward(&self, g: Value, _: Internal) -> Result<()> {
         let Some(parents) = &self.parents else {
             return Ok(());
         };

@@ -13,6 +13,7 @@ use super::{asked_lengths, length_guards};
 use crate::error::Result;
 use crate::interrupt::Poller;
 use crate::reserve;
+use crate::rules::Internal;
 use crate::table::changes;
 
 /// Nodes in the order of a walk; those of a small graph need no allocation.
@@ -155,7 +156,7 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
     for node in order {
         poller.step(NODE)?;
         if !node.core().is_leaf() && node.newest_parent() > node.core().version() {
-            node.evaluate()?;
+            node.evaluate(Internal)?;
         }
         node.core().confirm(now);
     }
