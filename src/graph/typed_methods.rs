@@ -53,7 +53,7 @@ impl<A: ?Sized + IntoDyn> Variable<A> {
     /// Softmax along an axis, which counts from the end if it is negative.
     ///
     /// # Panics
-    /// If there is no such axis.
+    /// If there is no such axis, or nothing along it.
     pub fn softmax(self, axis: i64) -> Unary<rules::Softmax, A> {
         let axis = self.axis("softmax", axis);
         must(self.unary(rules::Softmax { axis }))
@@ -71,7 +71,7 @@ impl<A: ?Sized + IntoDyn> Variable<A> {
     /// Logarithm of the sum of the exponentials along an axis, which is removed.
     ///
     /// # Panics
-    /// As [`softmax`](Self::softmax).
+    /// If there is no such axis.
     pub fn logsumexp(self, axis: i64) -> Unary<rules::LogSumExp, A> {
         let axis = self.axis("logsumexp", axis);
         must(self.unary(rules::LogSumExp {

@@ -155,6 +155,10 @@ impl CsrMatrix {
     }
 
     /// The columns of a row, rising, and their values.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row.
     pub fn row(&self, row: usize) -> (&[u32], &[f32]) {
         let places = self.indptr[row]..self.indptr[row + 1];
         (&self.indices[places.clone()], &self.values[places])

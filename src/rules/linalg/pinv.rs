@@ -4,6 +4,9 @@
 //! least squares problems whose variables separate", <https://doi.org/10.1137/0710036>, equation
 //! 4.12. It holds as long as the rank stays the same; where the rank can change the pseudo-inverse
 //! jumps, and the derivative is that among matrices of the same rank.
+//!
+//! Limit: singular values that count as zero are taken for zero by the rule. Where they are not, as with a
+//! `rcond` that cuts off a part of the matrix, the derivative is off by about their ratio to those kept.
 
 use std::hash::{Hash, Hasher};
 
