@@ -438,3 +438,12 @@ def test_values_of_matrices_of_low_rank_are_in_order(n, dtype, rng):
         w, v = map(plain, wy.linalg.eigh(a + a.T))
         assert np.all(np.diff(w) >= 0)
         np.testing.assert_allclose((v * w) @ v.T, a + a.T, atol=near * max(w[-1], 1.0))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_of_no_numbers_and_of_negative_zeros_are_positive(dtype):
+    """As NumPy's are: 1 / x is infinity, and not its negative."""
+    x = wy.Variable(np.zeros((0, 0), dtype))
+    negative = wy.Variable(np.full((2, 2), -0.0, dtype))
+    got = [np.trace(x), np.linalg.slogdet(x).logabsdet, np.trace(negative)]
+    assert [(v.item(), bool(np.signbit(v.value))) for v in got] == [(0.0, False)] * 3

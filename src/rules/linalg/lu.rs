@@ -165,7 +165,8 @@ impl Lu {
 
     /// The logarithm of the determinant's absolute value.
     pub(super) fn log_abs_determinant(&self) -> f64 {
-        self.pivots().map(|p| p.abs().ln()).sum()
+        // From 0: an iterator's own sum of no numbers is -0.
+        self.pivots().fold(0.0, |sum, p| sum + p.abs().ln())
     }
 
     /// The determinant.

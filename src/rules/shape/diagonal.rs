@@ -191,7 +191,8 @@ impl Operator for Trace {
         with_real!(out.data.dtype(), T => {
             let x = args[0].real::<T>();
             let diagonal = (0..rows.min(columns)).map(|i| x[i * columns + i]);
-            T::slice_mut(&mut out.data)[0] = diagonal.sum();
+            // From 0: an iterator's own sum of no numbers is -0.
+            T::slice_mut(&mut out.data)[0] = diagonal.fold(T::default(), |sum, x| sum + x);
         });
         Ok(())
     }
