@@ -408,3 +408,12 @@ def test_powers_without_the_memory_are_refused_at_once():
             f()
     # More differences than elements leave none, however many there are.
     assert np.diff(v, 2**46).shape == (0,)
+
+
+@pytest.mark.parametrize("places", [[], (), np.zeros(0, int)], ids=["list", "tuple", "array"])
+def test_no_weights_are_counted_in_no_places(places):
+    """A list without elements is of floats to NumPy, which counts them all the same."""
+    got = np.bincount(places, wy.Variable(np.zeros(0)), minlength=2)
+    np.testing.assert_array_equal(got.value, np.bincount(places, np.zeros(0), minlength=2))
+    with pytest.raises(TypeError, match="safe"):
+        np.bincount(np.zeros(0), wy.Variable(np.zeros(0)))

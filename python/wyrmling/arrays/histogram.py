@@ -38,6 +38,8 @@ def bincount(x: Any, weights: Like | None = None, minlength: int = 0) -> Any:
     """
     # A copy: NumPy relies on the range that it has found, whatever a thread writes meanwhile.
     places = np.array(value("bincount", x))
+    if not places.size and isinstance(x, list | tuple):  # of floats, though it has none
+        places = places.astype(np.int64)
     least = integer("bincount: minlength", minlength)
     counts = np.bincount(places, minlength=least)
     if weights is None:
