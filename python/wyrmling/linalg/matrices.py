@@ -407,19 +407,33 @@ def matrix_norm(
 def cond(x: Like, p: float | str | Variable | None = None) -> Variable:
     """Return the condition number: the norm times that of the inverse, by default that of ord 2.
 
+    Infinite where the matrix is singular, as in NumPy; there it has no derivative, and the gradient
+    is infinite or NaN.
+
     Raises LinAlgError for a number or a vector, ValueError for an order that there is
     not.
 
     >>> cond([[4.0, 0.0], [0.0, 2.0]]).item()
     2.0
     """
-    if 0 in np.shape(x):
+    if 0 in np.shape(x)[-2:]:
         raise np.linalg.LinAlgError(f"cond: expected elements, got shape {np.shape(x)}")
     if not isinstance(p, Variable) and p in (None, 2, -2):
         values = svdvals(x)
         large, small = values[..., 0], values[..., -1]
-        return small / large if p == -2 else large / small
-    return norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
+        number = small / large if p == -2 else large / small
+        # 0 / 0 is of a matrix of zeros: others whose values are not numbers have none.
+        return _core.where(number != number, np.inf, number)
+    size = norm(x, p, (-2, -1))
+    singular = slogdet(x).sign == 0.0
+    # In the place of singular matrices, which have no inverse.
+    unit = np.eye(np.shape(x)[-1], dtype=size.dtype)
+    inverse = inv(_core.where(_core.expand_dims(singular, (-2, -1)), unit, x))
+    # A factor of 1 elsewhere, for zero times infinity would be NaN in second derivatives.
+    factor = _core.where(singular, size.dtype.type(np.inf), size.dtype.type(1.0))
+    number = _core.where(singular, (size + 1.0) * factor, size * norm(inverse, p, (-2, -1)))
+    known = _core.sum(_core.isnan(x), (-2, -1)) == 0
+    return _core.where((number != number) & known, np.inf, number)
 
 
 def cross(x1: Like, x2: Like, /, *, axis: int = -1) -> Variable:
