@@ -463,3 +463,26 @@ def test_states_may_have_a_gradient_by_their_own_weights_alone(states: Any) -> N
     result = states(*single, of_state, bias.astype(np.float32))
     assert result.dtype == np.float64
     assert states(*single, of_state.astype(np.float32), bias.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("make", [nn.xavier, nn.he, lambda s, r: nn.uniform(s, 0.1, r)])
+@pytest.mark.parametrize("source", [0, None, "a", np.random], ids=repr)
+def test_initialisers_say_what_source_of_numbers_they_need(make, source):
+    with pytest.raises(TypeError, match=r"rng is .*, expected numpy.random.default_rng\(seed\)"):
+        make((2, 3), source)
+
+
+@pytest.mark.parametrize("size", [-1.0, np.nan, np.inf, "a", None])
+def test_initialisers_name_a_bad_size(size, rng):
+    kind = ValueError if isinstance(size, float) else TypeError
+    for make, name in ((nn.normal, "scale"), (nn.uniform, "bound")):
+        with pytest.raises(kind, match=f"{name} is {size!r}, expected"):
+            make(3, size, rng)
+    assert nn.xavier(np.int64(3), rng).shape == (3,)
+
+
+def test_layer_norm_of_a_list_is_that_of_its_array():
+    x = [[1.0, 3.0], [5.0, 2.0]]
+    np.testing.assert_array_equal(nn.layer_norm(x), nn.layer_norm(np.array(x)))
+    with pytest.raises(ValueError, match="axis"):
+        nn.layer_norm(2.0)

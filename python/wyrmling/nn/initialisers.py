@@ -12,6 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ..arguments import check_number
+
 __all__ = ["he", "normal", "uniform", "xavier"]
 
 FloatArray = npt.NDArray[np.float32]
@@ -26,14 +28,25 @@ def normal(shape: Shape, scale: float, rng: np.random.Generator) -> FloatArray:
         scale: their standard deviation, at least 0.
         rng: the source of random numbers.
 
+    Raises:
+        TypeError: another source than a ``numpy.random.Generator``, such as a seed.
+        ValueError: a negative scale.
+
     >>> normal((2, 3), 0.1, np.random.default_rng(0)).shape
     (2, 3)
     """
+    _check("scale", scale, rng)
     return rng.normal(0.0, scale, shape).astype(np.float32)
 
 
 def uniform(shape: Shape, bound: float, rng: np.random.Generator) -> FloatArray:
-    """Independent numbers of float32 between ``-bound`` and ``bound``, at least 0."""
+    """Independent numbers of float32 between ``-bound`` and ``bound``, at least 0.
+
+    Raises:
+        TypeError: another source than a ``numpy.random.Generator``, such as a seed.
+        ValueError: a negative bound.
+    """
+    _check("bound", bound, rng)
     return rng.uniform(-bound, bound, shape).astype(np.float32)
 
 
@@ -51,8 +64,15 @@ def he(shape: Shape, rng: np.random.Generator) -> FloatArray:
     return normal(shape, float(np.sqrt(2.0 / _fans(shape)[0])), rng)
 
 
+def _check(name: str, size: float, rng: object) -> None:
+    if not isinstance(rng, np.random.Generator | np.random.RandomState):
+        raise TypeError(f"rng is {rng!r}, expected numpy.random.default_rng(seed)")
+    if not 0.0 <= check_number(name, size) < np.inf:
+        raise ValueError(f"{name} is {size!r}, expected a finite number of at least 0")
+
+
 def _fans(shape: Shape) -> tuple[int, int]:
-    axes = (shape,) if isinstance(shape, int) else tuple(shape)
+    axes = (int(shape),) if isinstance(shape, int | np.integer) else tuple(shape)
     if not axes or min(axes) < 1:
         raise ValueError(f"shape is {shape}, expected at least one axis and no empty one")
     return axes[-2:] if len(axes) > 1 else (axes[0], axes[0])  # type: ignore[return-value]

@@ -85,7 +85,7 @@ def layer_norm(x: Any, gain: Any = None, bias: Any = None, *, epsilon: float = 1
     array([[-1.,  1.],
            [ 0.,  0.]])
     """
-    centred = x - x.mean(axis=-1, keepdims=True)
+    centred = x - np.mean(x, axis=-1, keepdims=True)
     found = centred / np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + epsilon)
     if gain is not None:
         found = found * gain
