@@ -343,3 +343,25 @@ def test_what_is_changed_in_place_keeps_its_type(change, other, kind, leaf):
     assert found is alias
     assert found.dtype == found.value.dtype == expected.dtype
     np.testing.assert_allclose(found.value, expected, rtol=1e-6)
+
+
+def test_an_assignment_while_its_key_or_value_is_read_is_not_lost():
+    """The one within stays, and the one around it raises and changes nothing."""
+    y = wy.array(np.zeros(3))
+
+    class Index:
+        def __index__(self):
+            y[0] = 7.0
+            return 2
+
+    class Array:
+        def __array__(self, dtype=None, copy=None):
+            y[1] = 5.0
+            return np.ones(())
+
+    for key, assigned in ((Index(), 1.0), (2, Array())):
+        with pytest.raises(RuntimeError, match="assigned to while"):
+            y[key] = assigned
+    np.testing.assert_array_equal(y.value, [7.0, 5.0, 0.0])
+    y[2] = 1.0
+    np.testing.assert_array_equal(y.value, [7.0, 5.0, 1.0])

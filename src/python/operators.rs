@@ -10,7 +10,7 @@
     reason = "pyo3 writes such functions where a macro writes `#[pymethods]`; this file has no unsafe"
 )]
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyTuple};
 
@@ -236,7 +236,15 @@ impl PyVariable {
         {
             return Ok(());
         }
-        let changed = index::replace(&*variable.node()?, key, value)?;
+        let node = variable.node()?.into_owned();
+        let changed = index::replace(&node, key, value)?;
+        // To read a key or a value may call Python, which may assign to this meanwhile.
+        if variable.node()?.address() != node.address() {
+            return Err(PyRuntimeError::new_err(
+                "x[key] = v: x was assigned to while key or v was read, and that would be lost; \
+                 make both before",
+            ));
+        }
         if variable.handle.replace(changed)? {
             return Ok(());
         }
