@@ -2,6 +2,7 @@
 
 import collections
 
+import numpy as np
 import pytest
 
 import wyrmling as wy
@@ -143,3 +144,24 @@ def test_containers_are_not_made_by_their_classes():
     assert tagged.tag == "mine"
     assert isinstance(diagonal, Diagonal)
     assert diagonal == (0.0, 6.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_products_with_second_derivatives_have_the_form_of_gradients(dtype):
+    """An array without axes stays one, alone and among others, and a number a number."""
+
+    def cube(x):
+        return x[0] ** 3 + x[1]["a"] ** 3 + np.sum(x[2] ** 3)
+
+    x = (np.array(2.0, dtype), {"a": dtype(3.0)}, np.ones(2, dtype))
+    gradient = wy.grad(cube)(x)
+    product = wy.hvp(cube)(x, x)
+    parts = [[tree[0], tree[1]["a"], tree[2]] for tree in (x, gradient, product)]
+    for given, slope, found in zip(*parts, strict=True):
+        assert type(found) is type(slope)
+        assert np.asarray(found).dtype == dtype
+        assert np.shape(found) == np.shape(given)
+        np.testing.assert_allclose(found, 6.0 * given**2)
+    alone = wy.hvp(lambda x: x**3)(np.array(2.0, dtype), np.array(1.0, dtype))
+    assert isinstance(alone, np.ndarray)
+    assert (alone.shape, alone.dtype, alone.item()) == ((), dtype, 12.0)

@@ -32,6 +32,12 @@ def _aligned(direction: Any, xs: Sequence[Any], argnums: SupportsIndex) -> Any:
     return rebuild(iter(given))
 
 
+def _as_array(argument: Any, product: Any) -> Any:
+    """An array, where the argument is one: the tangent of a gradient without axes is a number."""
+    is_number = isinstance(argument, np.ndarray) and isinstance(product, float | np.floating)
+    return np.asarray(product) if is_number else product
+
+
 def hessian(
     f: Callable[..., Any], argnums: Argnums = 0, *, mode: Mode = DEFAULT
 ) -> Callable[..., Any]:
@@ -90,7 +96,11 @@ def hvp(
             changed = (*args[:at], x, *args[at + 1 :])
             return grad(f, at, mode="trace")(*changed, **kwargs)
 
-        return jvp(gradient, (args[at],), (direction,), mode="trace")[1]
+        found = jvp(gradient, (args[at],), (direction,), mode="trace")[1]
+        leaves, rebuild = tree.flatten(args[at], opened=[])
+        parts = tree.leaves_like(found, args[at], opened=True) or []
+        pairs = zip(leaves, parts, strict=True)
+        return rebuild(tree.derivatives([_as_array(leaf, part) for (_, leaf), part in pairs]))
 
     products = chosen("hvp", f, along, mode, argnums)
 
