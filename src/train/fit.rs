@@ -196,6 +196,12 @@ impl<'a> Job<'a> {
             _ => Ok(()),
         };
         at_least_one("epochs", fit.epochs.end)?;
+        if fit.epochs.start > fit.epochs.end {
+            return Err(Error::Value(format!(
+                "epochs: expected a range that does not end before it begins, got {:?}",
+                fit.epochs
+            )));
+        }
         at_least_one("batch_size", fit.batch_size)?;
         let workers = worker_count(fit.threads)?;
         if tables.is_empty() {

@@ -365,8 +365,10 @@ fn settings_that_cannot_be_are_refused_by_name() {
     assert_eq!(change(|f| f.batch_size = usize::MAX), Ok(()));
     let before = w.value().unwrap().to_f64();
     type Wrong = (&'static str, fn(&mut Fit));
-    let refused: [Wrong; 3] = [
+    #[allow(clippy::reversed_empty_ranges, reason = "it is what is refused")]
+    let refused: [Wrong; 4] = [
         ("epochs: expected at least 1", |f| f.epochs = 0..0),
+        ("epochs: expected a range", |f| f.epochs = 5..3),
         ("batch_size: expected at least 1", |f| f.batch_size = 0),
         ("threads: expected at most 1024", |f| f.threads = 1025),
     ];

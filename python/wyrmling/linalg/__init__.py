@@ -16,8 +16,8 @@ Where there is no derivative there is an error, and no number that looks like on
   singular value is zero, also for a function that is smooth there as a whole, such as
   ``(v * w) @ v.T``.
 - ``qr`` raises LinAlgError in the backward pass if columns depend on each other.
-- ``pinv`` is differentiated as if the rank could not change, and what counts as zero were zero: where
-  ``rcond`` cuts off singular values that are not, the gradient is not exact.
+- ``pinv`` is differentiated as if the rank could not change, and what counts as zero were zero:
+  where ``rcond`` cuts off singular values that are not, the gradient is not exact.
 - A norm has the gradient 0 at zero.
 
 Plain arguments give plain results, to the bit those of a traced run; of integers and booleans the
