@@ -1,10 +1,11 @@
 //! Leaves: parameters, inputs, independent variables and constants.
 
-use std::cell::{Ref, RefCell};
+use std::cell::Ref;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::asked_lengths::LengthRecords;
+use super::collected::CollectedGradient;
 use super::flags::Flags;
 use super::node::{Core, IntoDyn, Kind, Node, Variable, latest_serial};
 use super::order::{Order, topological};
@@ -61,36 +62,6 @@ pub struct IndependentNode {
     core: Core,
     id: u64,
     gradient: CollectedGradient,
-}
-
-/// The gradient that a leaf has collected. [`grad`](Variable::grad) reads it, and nobody outside writes
-/// it: it is of the leaf's type, which what is added to it is not compared with.
-///
-/// ```compile_fail
-/// use wyrmling::graph::{Independent, Kind};
-///
-/// let x = Independent::new(vec![1.0, 2.0])?;
-/// if let Kind::Independent(_, collected) = x.kind() {
-///     *collected.0.borrow_mut() = None;
-/// }
-/// # Ok::<(), wyrmling::Error>(())
-/// ```
-#[derive(Default)]
-pub struct CollectedGradient(RefCell<Option<Gradient>>);
-
-impl CollectedGradient {
-    /// Adds a gradient of the leaf's type.
-    ///
-    /// # Errors
-    /// [`Error::Memory`] as [`Gradient::add`]; nothing is changed then.
-    pub(super) fn add(&self, gradient: Gradient) -> Result<()> {
-        let mut slot = self.0.borrow_mut();
-        match &mut *slot {
-            None => *slot = Some(gradient),
-            Some(old) => old.add(gradient)?,
-        }
-        Ok(())
-    }
 }
 
 impl Node for IndependentNode {
@@ -193,7 +164,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     pub fn grad(&self) -> Option<Gradient> {
         match self.kind() {
             Kind::Parameter(param) => param.gradient(),
-            Kind::Independent(_, collected) => collected.0.borrow().clone(),
+            Kind::Independent(_, collected) => collected.get(),
             Kind::Operation(_) | Kind::Input(..) | Kind::Constant => None,
         }
     }
@@ -204,7 +175,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     pub(crate) fn set_grad(&self, gradient: Gradient) {
         match self.kind() {
             Kind::Parameter(param) => param.set_gradient(gradient),
-            Kind::Independent(_, collected) => *collected.0.borrow_mut() = Some(gradient),
+            Kind::Independent(_, collected) => collected.set(Some(gradient)),
             Kind::Operation(_) | Kind::Input(..) | Kind::Constant => {}
         }
     }
@@ -248,7 +219,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
 fn clear(leaf: Kind<'_>) {
     match leaf {
         Kind::Parameter(param) => param.zero_grad(),
-        Kind::Independent(_, collected) => *collected.0.borrow_mut() = None,
+        Kind::Independent(_, collected) => collected.set(None),
         Kind::Operation(_) | Kind::Input(..) | Kind::Constant => {}
     }
 }

@@ -55,6 +55,7 @@
 mod asked_lengths;
 mod backward;
 mod bags;
+mod collected;
 mod drawing;
 mod eager;
 mod flags;
@@ -80,6 +81,7 @@ mod under_way;
 mod value;
 mod variable;
 
+pub use collected::CollectedGradient;
 pub use drawing::{Outline, Outlined};
 pub use leaf::{
     Constant, ConstantNode, Independent, IndependentNode, Input, InputNode, Parameter,

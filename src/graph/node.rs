@@ -7,8 +7,8 @@ use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 
 use super::asked_lengths::LengthRecords;
+use super::collected::CollectedGradient;
 use super::flags::Flags;
-use super::leaf::CollectedGradient;
 use super::value::Value;
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};

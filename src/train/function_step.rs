@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use super::data::Feeds;
 use super::input_buffer::InputBuffer;
 use super::ragged::Ragged;
-use super::sample_parts::check_parts;
+use super::sample_parts::{DrawnLength, SampleValue, check_parts};
 use super::samples::Samples;
 use super::trained::{AnyScratch, TrainedTable};
 use super::worker::BatchStep;
@@ -34,35 +34,6 @@ use crate::table::{Table, moves};
 
 /// About how many nanoseconds a sample takes, at least.
 const SAMPLE: usize = 500;
-
-/// What a feed's staged value is to the function.
-#[derive(Debug, Clone)]
-pub enum SampleValue {
-    /// An integer below 2³².
-    Int,
-    /// An integer of 64 bits: two words, the lower one first.
-    WideInt,
-    /// A truth value, 0 or 1.
-    Bool,
-    /// A floating-point number, of 64 bits whatever the column has.
-    Float,
-    /// An array with the column's type.
-    Row,
-    /// The entry of this number, which is an array.
-    Entry(Arc<Ragged>),
-    /// Items that are drawn for each element of entries
-    /// ([`Source::PerEntry`](super::Source::PerEntry)): an array of this shape.
-    Drawn(Vec<DrawnLength>),
-}
-
-/// The length of one axis of what is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DrawnLength {
-    /// The same for every sample.
-    Fixed(usize),
-    /// That of the first axis of this feed's value.
-    Of(usize),
-}
 
 /// A sample on which a function was left.
 #[derive(Debug, Clone)]

@@ -1,10 +1,41 @@
-//! Whether what is staged for the parts of a sample is what a function takes them for.
+//! What the staged parts of a sample are to a function, and whether they are what it takes them for.
+
+use std::sync::Arc;
 
 use super::data::{Feed, Feeds};
-use super::function_step::{DrawnLength, SampleValue};
+use super::ragged::Ragged;
 use crate::array::DType;
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, LossArgument};
+
+/// What a feed's staged value is to the function.
+#[derive(Debug, Clone)]
+pub enum SampleValue {
+    /// An integer below 2³².
+    Int,
+    /// An integer of 64 bits: two words, the lower one first.
+    WideInt,
+    /// A truth value, 0 or 1.
+    Bool,
+    /// A floating-point number, of 64 bits whatever the column has.
+    Float,
+    /// An array with the column's type.
+    Row,
+    /// The entry of this number, which is an array.
+    Entry(Arc<Ragged>),
+    /// Items that are drawn for each element of entries
+    /// ([`Source::PerEntry`](super::Source::PerEntry)): an array of this shape.
+    Drawn(Vec<DrawnLength>),
+}
+
+/// The length of one axis of what is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DrawnLength {
+    /// The same for every sample.
+    Fixed(usize),
+    /// That of the first axis of this feed's value.
+    Of(usize),
+}
 
 /// How many numbers of a sample a value is read from, and whether they are indices; `None` for an array of
 /// any.
