@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use crate::error::Result;
 use crate::table::Gradient;
 
-/// The gradient that a leaf has collected. [`grad`](Variable::grad) reads it, and nobody outside writes
+/// The gradient that a leaf has collected. [`grad`](super::Variable::grad) reads it, and nobody outside writes
 /// it: it is of the leaf's type, which what is added to it is not compared with.
 ///
 /// ```compile_fail
