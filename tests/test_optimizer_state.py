@@ -100,7 +100,7 @@ def in_state(**parts: Any) -> Any:
         (in_settings(beta1=0.5), ValueError, "beta1 is 0.5 in the state, and 0.9"),
         (in_settings(more=0.5), ValueError, "settings: it has an unknown 'more'"),
         (in_settings(lr=-1.0), ValueError, "lr: expected a positive number"),
-        (in_settings(lr=float("nan")), ValueError, "lr is nan, expected a finite number"),
+        (in_settings(lr=float("nan")), ValueError, "lr: expected a positive number"),
         (in_settings(lr=[0.5]), TypeError, r"lr is \[0.5\], expected a float"),
         (in_settings(lr=object()), TypeError, "settings and l2: expected numbers"),
         (in_settings(beta1=True), ValueError, "beta1 is true in the state, and 0.9"),

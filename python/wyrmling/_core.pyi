@@ -1028,11 +1028,13 @@ def checkpoint_parts(
 def restore_checkpoint(
     optimizer: Optimizer,
     named: list[tuple[str, Parameter]],
-    training: bytes,
+    kind: str,
+    settings: list[tuple[str, str]],
+    l2: list[tuple[str, str]],
     arrays: Mapping[str, _Array],
     values: bool,
     /,
-) -> int: ...
+) -> None: ...
 def restored_history(
     loss: Iterable[float], seconds: Iterable[float], samples: int, /
 ) -> History: ...

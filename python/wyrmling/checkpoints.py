@@ -12,7 +12,6 @@ Limit: the names of all arrays together have some 32 KB, for a header has 64 KB.
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -143,16 +142,7 @@ def load_state_dict(optimizer: Optimizer, state: object, parameters: Parameters)
         slots = dict(_dict(f"state of {name!r}", one))
         weights[name] = slots.pop("l2", None)
         arrays |= {f"{STATE}{name}.{slot}": array for slot, array in slots.items()}
-    settings = _dict("settings", state["settings"])
-    training = {"optimizer": state["optimizer"], "l2": weights, "epochs": 0, "settings": settings}
-    for name, value in [*settings.items(), *weights.items()]:
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError(f"state: {name} is {value}, expected a finite number")
-    try:
-        text = json.dumps(training, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        raise TypeError("state: settings and l2: expected numbers, texts and None") from None
-    _core.restore_checkpoint(optimizer, list(named.items()), text.encode(), arrays, False)
+    _resume(optimizer, named, {**state, "l2": weights}, arrays, False)
 
 
 def contents(kind: str, parameters: Parameters, optimizer: Optimizer, epochs: int) -> Contents:
@@ -168,11 +158,36 @@ def contents(kind: str, parameters: Parameters, optimizer: Optimizer, epochs: in
 def restore(found: Contents, parameters: Mapping[str, Parameter], optimizer: Optimizer) -> int:
     """Puts what :func:`contents` gave into parameters and an optimizer; gives the epochs."""
     arrays = dict(found.arrays)
-    training = arrays.pop(TRAINING, None)
-    if training is None or training.dtype != np.uint8:
-        raise ValueError(f"it has no tensor {TRAINING!r} of uint8")
+    saved = decoded(TRAINING, arrays)
+    if (names := sorted(saved)) != ["epochs", "l2", "optimizer", "settings"]:
+        raise ValueError(
+            f"{TRAINING}: it has {str(names)[:200]}, expected epochs, l2, optimizer and settings"
+        )
+    done = check_integer("epochs", saved["epochs"], 0)
+    _resume(optimizer, parameters, saved, arrays, True)
+    return done
+
+
+def _resume(
+    optimizer: Optimizer,
+    parameters: Mapping[str, Parameter],
+    saved: Mapping[str, Any],
+    arrays: Mapping[str, npt.NDArray[Any]],
+    values: bool,
+) -> None:
+    """Compares what was saved with an optimizer and its parameters, and puts it there."""
+    kind = _texts({"optimizer": saved["optimizer"]})[0][1]
+    settings, weights = (_texts(_dict(name, saved[name])) for name in ("settings", "l2"))
     named = list(parameters.items())
-    return _core.restore_checkpoint(optimizer, named, training.tobytes(), arrays, True)
+    _core.restore_checkpoint(optimizer, named, kind, settings, weights, arrays, values)
+
+
+def _texts(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Settings as JSON, one by one."""
+    try:
+        return [(name, json.dumps(value)) for name, value in settings.items()]
+    except (TypeError, ValueError, RecursionError):
+        raise TypeError("settings and l2: expected numbers, texts and None") from None
 
 
 def encoded(value: Mapping[str, Any]) -> npt.NDArray[np.uint8]:

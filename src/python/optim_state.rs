@@ -4,7 +4,6 @@
 //! whether it fits, is [`Checkpoint`]'s to say. Here is what passes between them. Arrays are taken where they are, so that state of large
 //! tables is copied once: out of a table, or into it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use numpy::{PyArrayDescrMethods, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethods};
@@ -19,7 +18,7 @@ use super::variable::PyVariable;
 use crate::array::{Slice, View};
 use crate::python::once::intern;
 use crate::table::Table;
-use crate::train::{Checkpoint, GivenTensor, Values};
+use crate::train::{Checkpoint, GivenTensor, SavedSettings, Values};
 
 /// Borrowed numbers of either element type, or what they are in place of these.
 enum Numbers<'py> {
@@ -152,36 +151,44 @@ fn checkpoint_parts<'py>(
     Ok((checkpoint.training(epochs), found))
 }
 
-/// Puts back what ``checkpoint_parts`` gave, also numbers of parameters if ``values`` is true, and gives
-/// the number of epochs. All or nothing is changed.
+/// Puts back what ``checkpoint_parts`` gave, also numbers of parameters if ``values`` is true. All or
+/// nothing is changed. ``kind``, ``settings`` and ``l2`` are texts of JSON, the latter two by name.
 ///
-/// >>> w, optimizer = Parameter([2.0]), Adagrad(lr=0.1)
-/// >>> text, arrays = checkpoint_parts(optimizer, [("w", w)], 3, True)
-/// >>> restore_checkpoint(optimizer, [("w", w)], text.encode(), arrays, True)
-/// 3
+/// >>> w, optimizer = Parameter([2.0]), SGD(lr=0.1)
+/// >>> settings = [("lr", "0.2"), ("momentum", "0.0"), ("clip", "null"), ("l2_per", '"step"')]
+/// >>> restore_checkpoint(optimizer, [("w", w)], '"SGD"', settings, [("w", "0.0")], {}, False)
+/// >>> optimizer.lr
+/// 0.2
 #[pyfunction]
-#[pyo3(signature = (optimizer, named, training, arrays, values, /))]
+#[pyo3(signature = (optimizer, named, kind, settings, l2, arrays, values, /))]
 fn restore_checkpoint(
     optimizer: &Bound<'_, PyOptimizer>,
     named: &Bound<'_, PyAny>,
-    training: &[u8],
+    kind: String,
+    settings: &Bound<'_, PyAny>,
+    l2: &Bound<'_, PyAny>,
     arrays: &Bound<'_, PyDict>,
     values: bool,
-) -> PyResult<u64> {
-    let mut numbers = BTreeMap::new();
+) -> PyResult<()> {
+    let texts = |name, pairs| items(name, pairs, None, |pair| pair.extract::<(String, String)>());
+    let saved = SavedSettings {
+        optimizer: kind,
+        settings: texts("settings", settings)?,
+        l2: texts("l2", l2)?,
+    };
+    let mut numbers = Vec::new();
     for (name, object) in arrays {
         let name: String = name.extract()?;
         let found = Numbers::new(&name, &object)?;
-        numbers.insert(name, found);
+        numbers.push((name, found));
     }
-    let mut given = BTreeMap::new();
+    let mut given = Vec::new();
     for (name, numbers) in &numbers {
-        given.insert(name.clone(), numbers.view()?);
+        given.push((name.clone(), numbers.view()?));
     }
     let checkpoint = Checkpoint::of(named_tables(named)?, &optimizer.get().inner)?;
-    let restored =
-        (optimizer.py()).detach(|| checkpoint.restore(training, &given, values_of(values)));
-    Ok(restored?)
+    let restore = || checkpoint.restore(&saved, &given, values_of(values));
+    Ok(optimizer.py().detach(restore)?)
 }
 
 /// Whether numbers of parameters belong to it.

@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::io::tensors::{self, Contents, Tensor};
 use crate::optim::{L2Per, Optimizer, Resumed};
 use crate::table::{Param, Table};
-use saved_setting::{SavedSetting, check_setting, compare, missing, object, quoted};
+use saved_setting::{SavedSetting, check_setting, compare, find, missing, object, quoted};
 
 mod saved_setting;
 
@@ -93,17 +93,18 @@ impl<'a> Checkpoint<'a> {
         parameters: Vec<(String, Arc<Table>)>,
         optimizer: &'a Optimizer,
     ) -> Result<Self> {
-        let (mut names, mut tables) = (BTreeMap::new(), BTreeMap::new());
-        for (name, table) in &parameters {
-            if names.insert(name, ()).is_some() {
-                let twice =
-                    format!("parameters: {name:?} is given twice, expected names that differ");
-                return Err(Error::Value(twice));
-            }
-            if let Some(other) = tables.insert(table.id(), name) {
-                return Err(Error::Value(format!(
-                    "parameters: {other:?} and {name:?} are the same Parameter"
-                )));
+        for (at, (name, table)) in parameters.iter().enumerate() {
+            for (other, other_table) in &parameters[..at] {
+                if name == other {
+                    return Err(Error::Value(format!(
+                        "parameters: {name:?} is given twice, expected names that differ"
+                    )));
+                }
+                if Arc::ptr_eq(table, other_table) {
+                    return Err(Error::Value(format!(
+                        "parameters: {other:?} and {name:?} are the same Parameter"
+                    )));
+                }
             }
         }
         Ok(Checkpoint {
@@ -160,15 +161,30 @@ impl<'a> Checkpoint<'a> {
         for (name, tensor) in read {
             numbers.insert(name, (numbers_of(&tensor), tensor.shape));
         }
-        let mut given = BTreeMap::new();
+        let mut given = Vec::new();
         for (name, (numbers, shape)) in &numbers {
             let view = numbers.as_ref().map(|numbers| View {
                 shape,
                 data: numbers.view().data,
             });
-            given.insert(name.clone(), view.map_err(String::clone));
+            given.push((name.clone(), view.map_err(String::clone)));
         }
-        self.restore(&training.bytes, &given, Values::Replaced)
+        let saved = object(TRAINING, &training.bytes)?;
+        compare(TRAINING, &saved, &["optimizer", "settings", "l2", "epochs"])?;
+        let part = |name| find(&saved, name).map_or("", |text| text);
+        let epochs = part("epochs").parse().map_err(|_| {
+            let found = SavedSetting::of(part("epochs"));
+            Error::Value(format!(
+                "epochs is {found}, expected an integer of at least 0"
+            ))
+        })?;
+        let settings = SavedSettings {
+            optimizer: part("optimizer").to_owned(),
+            settings: object("settings", part("settings").as_bytes())?,
+            l2: object("l2", part("l2").as_bytes())?,
+        };
+        self.restore(&settings, &given, Values::Replaced)?;
+        Ok(epochs)
     }
 
     /// Copies of the arrays that the optimizer keeps and of the parameters' numbers, if they belong to it, by the
@@ -206,49 +222,35 @@ impl<'a> Checkpoint<'a> {
         json!({"optimizer": kind, "settings": shown, "l2": weights, "epochs": epochs}).to_string()
     }
 
-    /// Puts back what [`arrays`](Self::arrays) and [`training`](Self::training) gave, and returns the epochs.
+    /// Puts back what [`arrays`](Self::arrays) and [`training`](Self::training) gave.
     ///
     /// # Errors
     /// As [`load`](Self::load), but for what files are. Nothing is changed then.
     pub(crate) fn restore(
         &self,
-        training: &[u8],
-        given: &BTreeMap<String, GivenTensor<'_>>,
+        saved: &SavedSettings,
+        given: &[(String, GivenTensor<'_>)],
         values: Values,
-    ) -> Result<u64> {
-        let saved = object(TRAINING, training)?;
-        compare(
-            TRAINING,
-            saved.keys(),
-            &["optimizer", "settings", "l2", "epochs"],
-        )?;
-        let part = |name: &str| saved.get(name).map_or("", |raw| raw.get());
-        let epochs = part("epochs").parse().map_err(|_| {
-            let found = SavedSetting::of(part("epochs"));
-            Error::Value(format!(
-                "epochs is {found}, expected an integer of at least 0"
-            ))
-        })?;
+    ) -> Result<()> {
         let kind = self.optimizer.rule().settings().0;
-        let found = SavedSetting::of(part("optimizer"));
+        let found = SavedSetting::of(&saved.optimizer);
         if found != SavedSetting::Text(kind.into()) {
             let wrong = format!("state: it is of {found:#}, expected that of {kind}");
             return Err(Error::Value(wrong));
         }
-        let settings = object("settings", part("settings").as_bytes())?;
+        let setting = |name| SavedSetting::of(find(&saved.settings, name).map_or("", |text| text));
         let wanted = self.settings();
         let names: Vec<&str> = wanted.iter().map(|(name, _)| *name).chain(["lr"]).collect();
-        compare("settings", settings.keys(), &names)?;
+        compare("settings", &saved.settings, &names)?;
         for (name, wanted) in wanted {
-            check_setting(name, &SavedSetting::of(settings[name].get()), &wanted)?;
+            check_setting(name, &setting(name), &wanted)?;
         }
-        let weights = object("l2", part("l2").as_bytes())?;
         let names: Vec<&str> = self.parameters.iter().map(|(name, _)| &**name).collect();
-        compare("state", weights.keys(), &names)?;
+        compare("state", &saved.l2, &names)?;
         let mut expected = Vec::new();
         for (name, table) in &self.parameters {
             let wanted = SavedSetting::Number(self.optimizer.settings_of(table).l2);
-            let found = SavedSetting::of(weights[name].get());
+            let found = SavedSetting::of(find(&saved.l2, name).map_or("", |text| text));
             check_setting(&format!("l2 of {}", quoted(name)), &found, &wanted)?;
             if values == Values::Replaced {
                 expected.push(of_parameter(name));
@@ -256,16 +258,17 @@ impl<'a> Checkpoint<'a> {
             expected.extend(self.slots().iter().map(|slot| of_slot(name, slot)));
         }
         let expected: Vec<&str> = expected.iter().map(|name| &**name).collect();
-        compare("tensors", given.keys(), &expected)?;
+        compare("tensors", given, &expected)?;
+        let tensor = |name: &str| find(given, name).ok_or_else(|| missing(name));
         let mut resumed = Vec::new();
         for (name, table) in &self.parameters {
             let value = match values {
                 Values::Kept => None,
-                Values::Replaced => Some(parameter(name, table, &given[&of_parameter(name)])?),
+                Values::Replaced => Some(parameter(name, table, tensor(&of_parameter(name))?)?),
             };
             let slot = |slot: &&'static str| {
                 let what = format!("state of {}: {slot}", quoted(name));
-                let view = floats(&what, table.ty().dtype, &given[&of_slot(name, slot)])?;
+                let view = floats(&what, table.ty().dtype, tensor(&of_slot(name, slot))?)?;
                 check_numbers(&what, slot, view)?;
                 Ok(view)
             };
@@ -275,12 +278,11 @@ impl<'a> Checkpoint<'a> {
                 value,
             });
         }
-        let SavedSetting::Number(lr) = SavedSetting::of(settings["lr"].get()) else {
-            let found = SavedSetting::of(settings["lr"].get());
+        let SavedSetting::Number(lr) = setting("lr") else {
+            let found = setting("lr");
             return Err(Error::Type(format!("lr is {found}, expected a float")));
         };
-        self.optimizer.resume(lr, &resumed)?;
-        Ok(epochs)
+        self.optimizer.resume(lr, &resumed)
     }
 
     /// The names of the arrays that the optimizer keeps.
@@ -301,6 +303,16 @@ impl<'a> Checkpoint<'a> {
         own.chain([("clip", clip), ("l2_per", SavedSetting::Text(per.into()))])
             .collect()
     }
+}
+
+/// What is saved of an optimizer beside its arrays: texts of JSON, those of objects by name.
+pub(crate) struct SavedSettings {
+    /// The name of its rule.
+    pub(crate) optimizer: String,
+    /// All settings but the weights of penalties.
+    pub(crate) settings: Vec<(String, String)>,
+    /// The weight of the penalty of each parameter.
+    pub(crate) l2: Vec<(String, String)>,
 }
 
 /// Whether numbers of parameters are put back.

@@ -81,7 +81,7 @@ mod worker;
 
 pub use checkpoint::Checkpoint;
 #[cfg(feature = "python")]
-pub(crate) use checkpoint::{GivenTensor, Values};
+pub(crate) use checkpoint::{GivenTensor, SavedSettings, Values};
 pub use custom::{CustomSampler, SampleBlock};
 pub use fit::{Fit, Observer, fit, fit_function};
 pub use function_step::{Departure, FunctionLoss};

@@ -25,10 +25,10 @@ impl SavedSetting {
     pub(super) fn of(text: &str) -> SavedSetting {
         match text.as_bytes() {
             b"null" => SavedSetting::None,
-            [b'"', ..] => match serde_json::from_str(text) {
-                Ok(text) => SavedSetting::Text(text),
-                Err(_) => SavedSetting::Other(text.to_owned()),
-            },
+            // No setting has a character that is escaped.
+            [b'"', inner @ .., b'"'] if !inner.contains(&b'\\') => {
+                SavedSetting::Text(text[1..text.len() - 1].to_owned())
+            }
             // The standard library finds the nearest number, as whoever wrote it takes for granted.
             _ => match text.parse() {
                 Ok(number) => SavedSetting::Number(number),
@@ -74,25 +74,25 @@ pub(super) fn missing(name: &str) -> Error {
 }
 
 /// The parts of an object of JSON, by name.
-pub(super) fn object(what: &str, text: &[u8]) -> Result<BTreeMap<String, Box<RawValue>>> {
-    serde_json::from_slice(text)
-        .map_err(|_| Error::Value(format!("{what}: expected an object of JSON")))
+pub(super) fn object(what: &str, text: &[u8]) -> Result<Vec<(String, String)>> {
+    let found: BTreeMap<String, Box<RawValue>> = serde_json::from_slice(text)
+        .map_err(|_| Error::Value(format!("{what}: expected an object of JSON")))?;
+    let text = |(name, value): (String, Box<RawValue>)| (name, value.get().to_owned());
+    Ok(found.into_iter().map(text).collect())
+}
+
+/// What has this name.
+pub(super) fn find<'a, T>(parts: &'a [(String, T)], name: &str) -> Option<&'a T> {
+    let found = parts.iter().find(|(other, _)| other == name);
+    found.map(|(_, value)| value)
 }
 
 /// Refuses names that are missing, or that are not expected.
-pub(super) fn compare<'n>(
-    what: &str,
-    found: impl Iterator<Item = &'n String> + Clone,
-    wanted: &[&str],
-) -> Result<()> {
-    let unknown = found.clone().find(|name| !wanted.contains(&&***name));
-    let lacking = || {
-        wanted
-            .iter()
-            .find(|name| !found.clone().any(|other| other == *name))
-    };
+pub(super) fn compare<T>(what: &str, found: &[(String, T)], wanted: &[&str]) -> Result<()> {
+    let unknown = found.iter().find(|(name, _)| !wanted.contains(&&**name));
+    let lacking = || wanted.iter().find(|name| find(found, name).is_none());
     let (which, name) = match (unknown, lacking()) {
-        (Some(name), _) => ("an unknown", &**name),
+        (Some((name, _)), _) => ("an unknown", &**name),
         (None, Some(name)) => ("no", *name),
         (None, None) => return Ok(()),
     };
