@@ -1023,15 +1023,15 @@ class History:
     def __reduce__(self) -> Any: ...
 
 def checkpoint_parts(
-    optimizer: Optimizer, named: list[tuple[str, Parameter]], epochs: int, values: bool, /
-) -> tuple[str, dict[str, _Array]]: ...
+    optimizer: Optimizer, named: dict[str, Parameter], values: bool, /
+) -> tuple[str, dict[str, str], dict[str, str], dict[str, _Array]]: ...
 def restore_checkpoint(
     optimizer: Optimizer,
-    named: list[tuple[str, Parameter]],
+    named: dict[str, Parameter],
     kind: str,
-    settings: list[tuple[str, str]],
-    l2: list[tuple[str, str]],
-    arrays: Mapping[str, _Array],
+    settings: dict[str, str],
+    l2: dict[str, str],
+    arrays: dict[str, _Array],
     values: bool,
     /,
 ) -> None: ...

@@ -120,8 +120,7 @@ def load_checkpoint(
 def state_dict(optimizer: Optimizer, parameters: Parameters) -> dict[str, Any]:
     """What ``optimizer.state_dict(parameters)`` gives."""
     named = _named(parameters)
-    text, arrays = _core.checkpoint_parts(optimizer, list(named.items()), 0, False)
-    saved = json.loads(text)
+    saved, arrays = _saved(optimizer, named, False)
     state: dict[str, dict[str, Any]] = {name: {"l2": saved["l2"][name]} for name in named}
     for key, array in arrays.items():
         # Names may have points in them, and slots have none.
@@ -147,11 +146,11 @@ def load_state_dict(optimizer: Optimizer, state: object, parameters: Parameters)
 
 def contents(kind: str, parameters: Parameters, optimizer: Optimizer, epochs: int) -> Contents:
     """What a file of this format holds of a run."""
-    named = list(_named(parameters).items())
+    named = _named(parameters)
     _check_optimizer(optimizer)
     done = check_integer("epochs", epochs, 0, MOST_EPOCHS)
-    text, arrays = _core.checkpoint_parts(optimizer, named, done, True)
-    arrays[TRAINING] = np.frombuffer(text.encode(), np.uint8)
+    saved, arrays = _saved(optimizer, named, True)
+    arrays[TRAINING] = encoded(saved | {"epochs": done})
     return Contents(kind, {"wyrmling": _core.__version__}, arrays)
 
 
@@ -168,24 +167,33 @@ def restore(found: Contents, parameters: Mapping[str, Parameter], optimizer: Opt
     return done
 
 
+def _saved(
+    optimizer: Optimizer, named: dict[str, Parameter], values: bool
+) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """The settings of an optimizer, and arrays by the names that they have in a file."""
+    kind, settings, weights, arrays = _core.checkpoint_parts(optimizer, named, values)
+    loaded = ({name: json.loads(text) for name, text in of.items()} for of in (settings, weights))
+    saved = dict(zip(("settings", "l2"), loaded, strict=True))
+    return {"optimizer": json.loads(kind)} | saved, arrays
+
+
 def _resume(
     optimizer: Optimizer,
     parameters: Mapping[str, Parameter],
     saved: Mapping[str, Any],
-    arrays: Mapping[str, npt.NDArray[Any]],
+    arrays: dict[str, npt.NDArray[Any]],
     values: bool,
 ) -> None:
     """Compares what was saved with an optimizer and its parameters, and puts it there."""
-    kind = _texts({"optimizer": saved["optimizer"]})[0][1]
+    kind = _texts({"optimizer": saved["optimizer"]})["optimizer"]
     settings, weights = (_texts(_dict(name, saved[name])) for name in ("settings", "l2"))
-    named = list(parameters.items())
-    _core.restore_checkpoint(optimizer, named, kind, settings, weights, arrays, values)
+    _core.restore_checkpoint(optimizer, dict(parameters), kind, settings, weights, arrays, values)
 
 
-def _texts(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _texts(settings: Mapping[str, Any]) -> dict[str, str]:
     """Settings as JSON, one by one."""
     try:
-        return [(name, json.dumps(value)) for name, value in settings.items()]
+        return {name: json.dumps(value) for name, value in settings.items()}
     except (TypeError, ValueError, RecursionError):
         raise TypeError("settings and l2: expected numbers, texts and None") from None
 

@@ -12,7 +12,6 @@ use pyo3::types::PyDict;
 
 use super::argument::borrowed;
 use super::convert::{to_numpy, type_name};
-use super::items::items;
 use super::optim::PyOptimizer;
 use super::variable::PyVariable;
 use crate::array::{Slice, View};
@@ -119,28 +118,53 @@ impl PyOptimizer {
 }
 
 /// Parameters by name.
-fn named_tables(named: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Arc<Table>)>> {
-    items("parameters", named, None, |pair| {
-        let (name, object): (String, Bound<'_, PyAny>) = pair.extract()?;
-        Ok((name, table_of(&object)?))
-    })
+fn named_tables(named: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Arc<Table>)>> {
+    let mut found = Vec::new();
+    for (name, object) in named {
+        found.push((name.extract()?, table_of(&object)?));
+    }
+    Ok(found)
 }
 
-/// What a checkpoint has of a run: the text of its settings, and arrays by the names of their tensors,
-/// without those of parameters if ``values`` is false. ``named`` are pairs of a name and a Parameter.
+/// Texts by name.
+fn texts(given: &Bound<'_, PyDict>) -> PyResult<Vec<(String, String)>> {
+    let mut found = Vec::new();
+    for (name, text) in given {
+        found.push((name.extract()?, text.extract()?));
+    }
+    Ok(found)
+}
+
+/// The same as a dict.
+fn dict(py: Python<'_>, texts: Vec<(String, String)>) -> PyResult<Bound<'_, PyDict>> {
+    let found = PyDict::new(py);
+    for (name, text) in texts {
+        found.set_item(name, text)?;
+    }
+    Ok(found)
+}
+
+/// What a checkpoint has of a run: the name of the optimizer's class, its settings and the weights of
+/// penalties as texts of JSON, the latter two by name; and arrays by the names of their tensors, without
+/// those of the parameters ``named`` if ``values`` is false.
 ///
 /// >>> w = Parameter([2.0])
-/// >>> checkpoint_parts(Adagrad(lr=0.1), [("w", w)], 3, True)[1]
-/// {'parameter.w': array([2.]), 'state.w.sum': array([0.])}
+/// >>> checkpoint_parts(SGD(lr=0.1), {"w": w}, True)[1:]
+/// ({'momentum': '0.0', 'clip': 'null', 'l2_per': '"step"', 'lr': '0.1'}, {'w': '0.0'}, {'parameter.w': array([2.])})
 #[pyfunction]
-#[pyo3(signature = (optimizer, named, epochs, values, /))]
+#[pyo3(signature = (optimizer, named, values, /))]
+#[allow(clippy::type_complexity, reason = "a tuple of Python, read once")]
 fn checkpoint_parts<'py>(
     py: Python<'py>,
     optimizer: &Bound<'py, PyOptimizer>,
-    named: &Bound<'py, PyAny>,
-    epochs: u64,
+    named: &Bound<'py, PyDict>,
     values: bool,
-) -> PyResult<(String, Bound<'py, PyDict>)> {
+) -> PyResult<(
+    String,
+    Bound<'py, PyDict>,
+    Bound<'py, PyDict>,
+    Bound<'py, PyDict>,
+)> {
     let checkpoint = Checkpoint::of(named_tables(named)?, &optimizer.get().inner)?;
     // It may wait for whoever changes a parameter.
     let arrays = py.detach(|| checkpoint.arrays(values_of(values)))?;
@@ -148,33 +172,34 @@ fn checkpoint_parts<'py>(
     for (name, array) in arrays {
         found.set_item(name, to_numpy(py, array)?)?;
     }
-    Ok((checkpoint.training(epochs), found))
+    let saved = checkpoint.saved();
+    let (settings, l2) = (dict(py, saved.settings)?, dict(py, saved.l2)?);
+    Ok((saved.optimizer, settings, l2, found))
 }
 
 /// Puts back what ``checkpoint_parts`` gave, also numbers of parameters if ``values`` is true. All or
-/// nothing is changed. ``kind``, ``settings`` and ``l2`` are texts of JSON, the latter two by name.
+/// nothing is changed.
 ///
 /// >>> w, optimizer = Parameter([2.0]), SGD(lr=0.1)
-/// >>> settings = [("lr", "0.2"), ("momentum", "0.0"), ("clip", "null"), ("l2_per", '"step"')]
-/// >>> restore_checkpoint(optimizer, [("w", w)], '"SGD"', settings, [("w", "0.0")], {}, False)
+/// >>> kind, settings, l2, arrays = checkpoint_parts(optimizer, {"w": w}, True)
+/// >>> restore_checkpoint(optimizer, {"w": w}, kind, settings | {"lr": "0.2"}, l2, arrays, True)
 /// >>> optimizer.lr
 /// 0.2
 #[pyfunction]
 #[pyo3(signature = (optimizer, named, kind, settings, l2, arrays, values, /))]
 fn restore_checkpoint(
     optimizer: &Bound<'_, PyOptimizer>,
-    named: &Bound<'_, PyAny>,
+    named: &Bound<'_, PyDict>,
     kind: String,
-    settings: &Bound<'_, PyAny>,
-    l2: &Bound<'_, PyAny>,
+    settings: &Bound<'_, PyDict>,
+    l2: &Bound<'_, PyDict>,
     arrays: &Bound<'_, PyDict>,
     values: bool,
 ) -> PyResult<()> {
-    let texts = |name, pairs| items(name, pairs, None, |pair| pair.extract::<(String, String)>());
     let saved = SavedSettings {
         optimizer: kind,
-        settings: texts("settings", settings)?,
-        l2: texts("l2", l2)?,
+        settings: texts(settings)?,
+        l2: texts(l2)?,
     };
     let mut numbers = Vec::new();
     for (name, object) in arrays {

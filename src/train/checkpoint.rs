@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::array::{Array, DType, Slice, View, show_shape};
 use crate::error::{Error, Result};
@@ -126,7 +126,19 @@ impl<'a> Checkpoint<'a> {
             let (dtype, content) = bytes_of(array.view().data);
             bytes.insert(name, (dtype, array.shape().to_vec(), content));
         }
-        let training = self.training(epochs).into_bytes();
+        let saved = self.saved();
+        let object = |parts: Vec<(String, String)>| {
+            let part = |(name, text)| format!("{}:{text}", Value::String(name));
+            let parts: Vec<String> = parts.into_iter().map(part).collect();
+            format!("{{{}}}", parts.join(","))
+        };
+        let training = object(vec![
+            ("epochs".into(), epochs.to_string()),
+            ("l2".into(), object(saved.l2)),
+            ("optimizer".into(), saved.optimizer),
+            ("settings".into(), object(saved.settings)),
+        ]);
+        let training = training.into_bytes();
         bytes.insert(TRAINING.into(), ("U8", vec![training.len()], training));
         let mut listed = BTreeMap::new();
         for (name, (dtype, shape, bytes)) in &bytes {
@@ -205,24 +217,29 @@ impl<'a> Checkpoint<'a> {
         Ok(found)
     }
 
-    /// The text of the tensor that has the settings.
-    pub(crate) fn training(&self, epochs: u64) -> String {
-        let settings = self.optimizer.settings();
-        let mut shown: Map<String, Value> = self
-            .settings()
-            .into_iter()
-            .map(|(name, setting)| (name.to_owned(), setting.to_json()))
-            .collect();
-        shown.insert("lr".into(), json!(settings.lr));
-        let weight = |(name, table): &(String, Arc<Table>)| {
-            (name.clone(), json!(self.optimizer.settings_of(table).l2))
-        };
-        let weights: Map<String, Value> = self.parameters.iter().map(weight).collect();
-        let kind = self.optimizer.rule().settings().0;
-        json!({"optimizer": kind, "settings": shown, "l2": weights, "epochs": epochs}).to_string()
+    /// What is saved beside the arrays.
+    pub(crate) fn saved(&self) -> SavedSettings {
+        let text = |setting: &SavedSetting| setting.json();
+        let mut settings = Vec::new();
+        for (name, setting) in self.settings() {
+            settings.push((name.to_owned(), text(&setting)));
+        }
+        let lr = SavedSetting::Number(self.optimizer.settings().lr);
+        settings.push(("lr".to_owned(), text(&lr)));
+        let mut l2 = Vec::new();
+        for (name, table) in &self.parameters {
+            let weight = SavedSetting::Number(self.optimizer.settings_of(table).l2);
+            l2.push((name.clone(), text(&weight)));
+        }
+        let kind = SavedSetting::Text(self.optimizer.rule().settings().0.to_owned());
+        SavedSettings {
+            optimizer: text(&kind),
+            settings,
+            l2,
+        }
     }
 
-    /// Puts back what [`arrays`](Self::arrays) and [`training`](Self::training) gave.
+    /// Puts back what [`arrays`](Self::arrays) and [`saved`](Self::saved) gave.
     ///
     /// # Errors
     /// As [`load`](Self::load), but for what files are. Nothing is changed then.

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 
@@ -37,11 +36,13 @@ impl SavedSetting {
         }
     }
 
-    pub(super) fn to_json(&self) -> Value {
+    /// The text of JSON: of a number the digits that no other number of its type is nearer to.
+    pub(super) fn json(&self) -> String {
         match self {
-            SavedSetting::Number(number) => json!(number),
-            SavedSetting::Text(text) | SavedSetting::Other(text) => json!(text),
-            SavedSetting::None => Value::Null,
+            SavedSetting::Number(number) => format!("{number:?}"),
+            SavedSetting::Text(text) => format!("\"{text}\""),
+            SavedSetting::Other(text) => text.clone(),
+            SavedSetting::None => "null".to_owned(),
         }
     }
 }
