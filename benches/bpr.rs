@@ -27,6 +27,9 @@ mod by_hand;
 #[path = "common/interactions.rs"]
 mod interactions;
 use interactions::Interactions;
+#[path = "common/random_table.rs"]
+mod random_table;
+use random_table::random_table;
 
 const FACTORS: usize = 32;
 const RATE: f64 = 0.05;
@@ -37,12 +40,7 @@ type Tables = [Arc<Table>; 3];
 
 fn tables(data: &Interactions) -> Result<Tables> {
     let mut rng = stream(SEED, 0, 0);
-    let mut table = |shape: &[usize]| {
-        let mut number = || f64::from(rand::Rng::next_u32(&mut rng)) / f64::from(u32::MAX) - 0.5;
-        let numbers = (0..shape.iter().product()).map(|_| (0.2 * number()) as f32);
-        let value = wyrmling::array::Dense::new(shape, numbers.collect())?;
-        Ok(Arc::new(Table::new(&value.into(), None)?))
-    };
+    let mut table = |shape: &[usize]| random_table(shape, &mut rng);
     Ok([
         table(&[data.users, FACTORS])?,
         table(&[data.items, FACTORS])?,

@@ -21,6 +21,9 @@ use wyrmling::{Array, Input, Parameter, Result, Table, Variable};
 #[path = "common/interactions.rs"]
 mod interactions;
 use interactions::Interactions;
+#[path = "common/random_table.rs"]
+mod random_table;
+use random_table::random_table;
 
 const FACTORS: usize = 32;
 const RATE: f64 = 0.05;
@@ -39,13 +42,7 @@ struct Model {
 impl Model {
     fn new(data: &Interactions) -> Result<Self> {
         let mut rng = stream(SEED, 0, 0);
-        let mut table = |shape: &[usize]| {
-            let mut number =
-                || f64::from(rand::Rng::next_u32(&mut rng)) / f64::from(u32::MAX) - 0.5;
-            let numbers = (0..shape.iter().product()).map(|_| (0.2 * number()) as f32);
-            let value = wyrmling::array::Dense::new(shape, numbers.collect())?;
-            Ok::<_, wyrmling::Error>(Arc::new(Table::new(&value.into(), None)?))
-        };
+        let mut table = |shape: &[usize]| random_table(shape, &mut rng);
         let users = table(&[data.users, FACTORS])?;
         let items = table(&[data.items, FACTORS])?;
         let bias = table(&[data.items])?;

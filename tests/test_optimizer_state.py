@@ -181,3 +181,16 @@ def test_state_that_no_training_leaves_is_refused(kind: str) -> None:
             with pytest.raises(ValueError, match=rf"state of '0': {slot} (has|is not whole)"):
                 optimizer.load_state_dict(state, [w])
             assert state_bits(optimizer, [w]) == before
+
+
+def test_each_of_many_parameters_has_its_own_state() -> None:
+    of = {f"w{number}": wy.Parameter(float(number)) for number in range(5000)}
+    optimizer = wy.SGD(lr=0.5, momentum=0.5)
+    state = optimizer.state_dict(of)
+    for number, one in enumerate(state["state"].values()):
+        one["momentum_buffer"] = np.asarray(float(number))
+    # What is found by name need not come in the order of the parameters.
+    state["state"] = dict(reversed(state["state"].items()))
+    optimizer.load_state_dict(state, of)
+    found = optimizer.state_dict(of)["state"]
+    assert [float(found[name]["momentum_buffer"]) for name in of] == list(range(5000))

@@ -172,9 +172,12 @@ def _saved(
 ) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """The settings of an optimizer, and arrays by the names that they have in a file."""
     kind, settings, weights, arrays = _core.checkpoint_parts(optimizer, named, values)
-    loaded = ({name: json.loads(text) for name, text in of.items()} for of in (settings, weights))
-    saved = dict(zip(("settings", "l2"), loaded, strict=True))
-    return {"optimizer": json.loads(kind)} | saved, arrays
+
+    def loaded(texts: dict[str, str]) -> dict[str, Any]:
+        return {name: json.loads(text) for name, text in texts.items()}
+
+    saved = {"optimizer": json.loads(kind), "settings": loaded(settings), "l2": loaded(weights)}
+    return saved, arrays
 
 
 def _resume(

@@ -22,8 +22,8 @@
 //!
 //! A typed variable knows its expression, and what is written on it (`a * b`, `a.exp()`,
 //! `a.gather(rows)`, `Parameter::new`, `a.backward()`) **panics** where operands do not fit: other
-//! shapes, integers where numbers are wanted, an index out of range, NaN in a parameter. That suits a model that is
-//! written out. Whatever comes from outside is better given to the forms that return errors:
+//! shapes, integers where numbers are wanted, an index out of range, NaN in a parameter. That suits a
+//! model that is written out. Whatever comes from outside is better given to the forms that return errors:
 //!
 //! | panics | returns a [`Result`](crate::Result) |
 //! | --- | --- |

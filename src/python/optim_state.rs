@@ -1,8 +1,8 @@
 //! The state of optimizers as arrays by name.
 //!
 //! What users call is `python/wyrmling/checkpoints.py`, which names parameters; what a checkpoint holds, and
-//! whether it fits, is [`Checkpoint`]'s to say. Here is what passes between them. Arrays are taken where they are, so that state of large
-//! tables is copied once: out of a table, or into it.
+//! whether it fits, is [`Checkpoint`]'s to say. Here is what passes between them. Arrays are taken where they
+//! are, so that state of large tables is copied once: out of a table, or into it.
 
 use std::sync::Arc;
 
@@ -135,7 +135,7 @@ fn texts(given: &Bound<'_, PyDict>) -> PyResult<Vec<(String, String)>> {
     Ok(found)
 }
 
-/// The same as a dict.
+/// A dict of texts by name.
 fn dict(py: Python<'_>, texts: Vec<(String, String)>) -> PyResult<Bound<'_, PyDict>> {
     let found = PyDict::new(py);
     for (name, text) in texts {
@@ -149,8 +149,9 @@ fn dict(py: Python<'_>, texts: Vec<(String, String)>) -> PyResult<Bound<'_, PyDi
 /// those of the parameters ``named`` if ``values`` is false.
 ///
 /// >>> w = Parameter([2.0])
-/// >>> checkpoint_parts(SGD(lr=0.1), {"w": w}, True)[1:]
-/// ({'momentum': '0.0', 'clip': 'null', 'l2_per': '"step"', 'lr': '0.1'}, {'w': '0.0'}, {'parameter.w': array([2.])})
+/// >>> kind, settings, l2, arrays = checkpoint_parts(Adagrad(lr=0.1), {"w": w}, True)
+/// >>> settings["lr"], l2, arrays
+/// ('0.1', {'w': '0.0'}, {'parameter.w': array([2.]), 'state.w.sum': array([0.])})
 #[pyfunction]
 #[pyo3(signature = (optimizer, named, values, /))]
 #[allow(clippy::type_complexity, reason = "a tuple of Python, read once")]

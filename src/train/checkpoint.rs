@@ -6,9 +6,9 @@
 //! come with the call. The rest is in a file, by which another process goes on with the same bits.
 //!
 //! A file is in the safetensors format ([`tensors`]). For each parameter it holds `parameter.NAME`, and
-//! `state.NAME.SLOT` for each array that the optimizer keeps beside it ([`Rule::slot_names`](crate::optim::Rule::slot_names));
-//! `training`, the UTF-8 of an object of JSON, has the number of epochs and the optimizer's settings: a tensor, since
-//! tensors have checksums. It need not be trusted: whatever it holds ends in what fits the parameters, or in an
+//! `state.NAME.SLOT` for each array that the optimizer keeps beside it
+//! ([`Rule::slot_names`](crate::optim::Rule::slot_names)); `training`, the UTF-8 of an object of JSON, has the
+//! number of epochs and the optimizer's settings: a tensor, since tensors have checksums. It need not be trusted: whatever it holds ends in what fits the parameters, or in an
 //! error, and nothing is changed then.
 //!
 //! Limit: the names of all tensors together have some 32 KB, for a header has 64 KB.
@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::io::tensors::{self, Contents, Tensor};
 use crate::optim::{L2Per, Optimizer, Resumed};
 use crate::table::{Param, Table};
-use saved_setting::{SavedSetting, check_setting, compare, find, missing, object, quoted};
+use saved_setting::{SavedSetting, check_setting, compare, object, places, quoted};
 
 mod saved_setting;
 
@@ -93,19 +93,22 @@ impl<'a> Checkpoint<'a> {
         parameters: Vec<(String, Arc<Table>)>,
         optimizer: &'a Optimizer,
     ) -> Result<Self> {
-        for (at, (name, table)) in parameters.iter().enumerate() {
-            for (other, other_table) in &parameters[..at] {
-                if name == other {
-                    return Err(Error::Value(format!(
-                        "parameters: {name:?} is given twice, expected names that differ"
-                    )));
-                }
-                if Arc::ptr_eq(table, other_table) {
-                    return Err(Error::Value(format!(
-                        "parameters: {other:?} and {name:?} are the same Parameter"
-                    )));
-                }
-            }
+        let names: Vec<&str> = parameters.iter().map(|(name, _)| &**name).collect();
+        let places = places(&names);
+        if let Some(name) = (0..).zip(&names).find(|(at, name)| places[**name] != *at) {
+            return Err(Error::Value(format!(
+                "parameters: {:?} is given twice, expected names that differ",
+                name.1
+            )));
+        }
+        let id = |(_, table): &(String, Arc<Table>)| table.id() as usize;
+        let mut ids: Vec<(usize, usize)> = parameters.iter().map(id).zip(0..).collect();
+        ids.sort_unstable();
+        if let Some(same) = ids.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(Error::Value(format!(
+                "parameters: {:?} and {:?} are the same Parameter",
+                names[same[0].1], names[same[1].1]
+            )));
         }
         Ok(Checkpoint {
             parameters,
@@ -121,10 +124,10 @@ impl<'a> Checkpoint<'a> {
     /// [`Error::State`] within a call that changes one of the parameters, and [`Error::Interrupted`] if `stop`
     /// was set before the file was complete.
     pub fn save(&self, path: &Path, epochs: u64, stop: &AtomicBool) -> Result<()> {
-        let mut bytes = BTreeMap::new();
+        let mut owned = BTreeMap::new();
         for (name, array) in self.arrays(Values::Replaced)? {
-            let (dtype, content) = bytes_of(array.view().data);
-            bytes.insert(name, (dtype, array.shape().to_vec(), content));
+            let (dtype, bytes) = bytes_of(array.view().data);
+            owned.insert(name, tensor(dtype, array.shape(), bytes));
         }
         let saved = self.saved();
         let object = |parts: Vec<(String, String)>| {
@@ -138,16 +141,19 @@ impl<'a> Checkpoint<'a> {
             ("optimizer".into(), saved.optimizer),
             ("settings".into(), object(saved.settings)),
         ]);
-        let training = training.into_bytes();
-        bytes.insert(TRAINING.into(), ("U8", vec![training.len()], training));
+        let training = tensor("U8", &[training.len()], training.into_bytes());
+        owned.insert(TRAINING.into(), training);
         let mut listed = BTreeMap::new();
-        for (name, (dtype, shape, bytes)) in &bytes {
-            let tensor = Tensor {
-                dtype: (*dtype).to_owned(),
-                shape: shape.clone(),
-                bytes: &bytes[..],
-            };
-            listed.insert(name.clone(), tensor);
+        for (
+            name,
+            Tensor {
+                dtype,
+                shape,
+                bytes,
+            },
+        ) in &owned
+        {
+            listed.insert(name.clone(), tensor(dtype, shape, &bytes[..]));
         }
         let contents = Contents {
             format: FORMAT.into(),
@@ -168,7 +174,8 @@ impl<'a> Checkpoint<'a> {
     pub fn load(&self, path: &Path, stop: &AtomicBool) -> Result<u64> {
         let mut read = tensors::load(path, &[FORMAT], stop)?.tensors;
         let training = read.remove(TRAINING).filter(|found| found.dtype == "U8");
-        let training = training.ok_or_else(|| missing(TRAINING))?;
+        let training =
+            training.ok_or_else(|| Error::Value(format!("it has no tensor {TRAINING:?} of U8")))?;
         let mut numbers = BTreeMap::new();
         for (name, tensor) in read {
             numbers.insert(name, (numbers_of(&tensor), tensor.shape));
@@ -182,8 +189,9 @@ impl<'a> Checkpoint<'a> {
             given.push((name.clone(), view.map_err(String::clone)));
         }
         let saved = object(TRAINING, &training.bytes)?;
-        compare(TRAINING, &saved, &["optimizer", "settings", "l2", "epochs"])?;
-        let part = |name| find(&saved, name).map_or("", |text| text);
+        let wanted = ["optimizer", "settings", "l2", "epochs"];
+        let places = compare(TRAINING, &saved, &wanted)?;
+        let part = |name| &*saved[places[name]].1;
         let epochs = part("epochs").parse().map_err(|_| {
             let found = SavedSetting::of(part("epochs"));
             Error::Value(format!(
@@ -219,21 +227,17 @@ impl<'a> Checkpoint<'a> {
 
     /// What is saved beside the arrays.
     pub(crate) fn saved(&self) -> SavedSettings {
-        let text = |setting: &SavedSetting| setting.json();
-        let mut settings = Vec::new();
-        for (name, setting) in self.settings() {
-            settings.push((name.to_owned(), text(&setting)));
-        }
         let lr = SavedSetting::Number(self.optimizer.settings().lr);
-        settings.push(("lr".to_owned(), text(&lr)));
+        let mut settings = Vec::new();
+        for (name, setting) in self.settings().into_iter().chain([("lr", lr)]) {
+            settings.push((name.to_owned(), setting.json()));
+        }
         let mut l2 = Vec::new();
         for (name, table) in &self.parameters {
-            let weight = SavedSetting::Number(self.optimizer.settings_of(table).l2);
-            l2.push((name.clone(), text(&weight)));
+            l2.push((name.clone(), self.l2(table).json()));
         }
-        let kind = SavedSetting::Text(self.optimizer.rule().settings().0.to_owned());
         SavedSettings {
-            optimizer: text(&kind),
+            optimizer: self.kind().json(),
             settings,
             l2,
         }
@@ -249,43 +253,42 @@ impl<'a> Checkpoint<'a> {
         given: &[(String, GivenTensor<'_>)],
         values: Values,
     ) -> Result<()> {
-        let kind = self.optimizer.rule().settings().0;
-        let found = SavedSetting::of(&saved.optimizer);
-        if found != SavedSetting::Text(kind.into()) {
-            let wrong = format!("state: it is of {found:#}, expected that of {kind}");
-            return Err(Error::Value(wrong));
+        let (found, kind) = (SavedSetting::of(&saved.optimizer), self.kind());
+        if found != kind {
+            return Err(Error::Value(format!(
+                "state: it is of {found:#}, expected that of {kind:#}"
+            )));
         }
-        let setting = |name| SavedSetting::of(find(&saved.settings, name).map_or("", |text| text));
         let wanted = self.settings();
         let names: Vec<&str> = wanted.iter().map(|(name, _)| *name).chain(["lr"]).collect();
-        compare("settings", &saved.settings, &names)?;
+        let places = compare("settings", &saved.settings, &names)?;
+        let setting = |name| SavedSetting::of(&saved.settings[places[name]].1);
         for (name, wanted) in wanted {
             check_setting(name, &setting(name), &wanted)?;
         }
         let names: Vec<&str> = self.parameters.iter().map(|(name, _)| &**name).collect();
-        compare("state", &saved.l2, &names)?;
+        let places = compare("state", &saved.l2, &names)?;
         let mut expected = Vec::new();
         for (name, table) in &self.parameters {
-            let wanted = SavedSetting::Number(self.optimizer.settings_of(table).l2);
-            let found = SavedSetting::of(find(&saved.l2, name).map_or("", |text| text));
-            check_setting(&format!("l2 of {}", quoted(name)), &found, &wanted)?;
+            let found = SavedSetting::of(&saved.l2[places[&**name]].1);
+            check_setting(&format!("l2 of {}", quoted(name)), &found, &self.l2(table))?;
             if values == Values::Replaced {
                 expected.push(of_parameter(name));
             }
             expected.extend(self.slots().iter().map(|slot| of_slot(name, slot)));
         }
         let expected: Vec<&str> = expected.iter().map(|name| &**name).collect();
-        compare("tensors", given, &expected)?;
-        let tensor = |name: &str| find(given, name).ok_or_else(|| missing(name));
+        let places = compare("tensors", given, &expected)?;
+        let tensor = |name: &str| &given[places[name]].1;
         let mut resumed = Vec::new();
         for (name, table) in &self.parameters {
             let value = match values {
                 Values::Kept => None,
-                Values::Replaced => Some(parameter(name, table, tensor(&of_parameter(name))?)?),
+                Values::Replaced => Some(parameter(name, table, tensor(&of_parameter(name)))?),
             };
             let slot = |slot: &&'static str| {
                 let what = format!("state of {}: {slot}", quoted(name));
-                let view = floats(&what, table.ty().dtype, tensor(&of_slot(name, slot))?)?;
+                let view = floats(&what, table.ty().dtype, tensor(&of_slot(name, slot)))?;
                 check_numbers(&what, slot, view)?;
                 Ok(view)
             };
@@ -300,6 +303,16 @@ impl<'a> Checkpoint<'a> {
             return Err(Error::Type(format!("lr is {found}, expected a float")));
         };
         self.optimizer.resume(lr, &resumed)
+    }
+
+    /// The name of the optimizer's rule.
+    fn kind(&self) -> SavedSetting {
+        SavedSetting::Text(self.optimizer.rule().settings().0.into())
+    }
+
+    /// The weight of the penalty of a parameter.
+    fn l2(&self, table: &Table) -> SavedSetting {
+        SavedSetting::Number(self.optimizer.settings_of(table).l2)
     }
 
     /// The names of the arrays that the optimizer keeps.
@@ -411,7 +424,16 @@ fn check_numbers(what: &str, slot: &str, view: View<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Numbers as a file has them, and the name of their type there.
+/// A tensor of these bytes.
+fn tensor<B>(dtype: &str, shape: &[usize], bytes: B) -> Tensor<B> {
+    Tensor {
+        dtype: dtype.to_owned(),
+        shape: shape.to_vec(),
+        bytes,
+    }
+}
+
+/// The name that files have for the type of some numbers, and their bytes there.
 fn bytes_of(numbers: Slice<'_>) -> (&'static str, Vec<u8>) {
     match numbers {
         Slice::F32(x) => ("F32", x.iter().flat_map(|x| x.to_le_bytes()).collect()),
@@ -422,22 +444,12 @@ fn bytes_of(numbers: Slice<'_>) -> (&'static str, Vec<u8>) {
 
 /// The floats of a tensor, or what it has in place of them.
 fn numbers_of(tensor: &Tensor<Vec<u8>>) -> std::result::Result<Array, String> {
-    let bytes = &tensor.bytes[..];
+    fn read<T, const N: usize>(bytes: &[u8], number: fn([u8; N]) -> T) -> Vec<T> {
+        bytes.as_chunks().0.iter().copied().map(number).collect()
+    }
     match &*tensor.dtype {
-        "F32" => Ok(bytes
-            .as_chunks()
-            .0
-            .iter()
-            .map(|&x| f32::from_le_bytes(x))
-            .collect::<Vec<_>>()
-            .into()),
-        "F64" => Ok(bytes
-            .as_chunks()
-            .0
-            .iter()
-            .map(|&x| f64::from_le_bytes(x))
-            .collect::<Vec<_>>()
-            .into()),
+        "F32" => Ok(read(&tensor.bytes, f32::from_le_bytes).into()),
+        "F64" => Ok(read(&tensor.bytes, f64::from_le_bytes).into()),
         other => Err(format!("one of dtype {other}")),
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use rustc_hash::FxHashMap;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
@@ -21,6 +22,7 @@ pub(super) enum SavedSetting {
 }
 
 impl SavedSetting {
+    /// What a text of JSON stands for.
     pub(super) fn of(text: &str) -> SavedSetting {
         match text.as_bytes() {
             b"null" => SavedSetting::None,
@@ -36,7 +38,7 @@ impl SavedSetting {
         }
     }
 
-    /// The text of JSON: of a number the digits that no other number of its type is nearer to.
+    /// Its text, of which [`of`](Self::of) makes the same again: of a number the fewest digits that do.
     pub(super) fn json(&self) -> String {
         match self {
             SavedSetting::Number(number) => format!("{number:?}"),
@@ -69,11 +71,6 @@ pub(super) fn quoted(name: &str) -> String {
     format!("'{}'", start(name))
 }
 
-/// The error of a file without this tensor.
-pub(super) fn missing(name: &str) -> Error {
-    Error::Value(format!("it has no tensor {}", quoted(name)))
-}
-
 /// The parts of an object of JSON, by name.
 pub(super) fn object(what: &str, text: &[u8]) -> Result<Vec<(String, String)>> {
     let found: BTreeMap<String, Box<RawValue>> = serde_json::from_slice(text)
@@ -82,20 +79,34 @@ pub(super) fn object(what: &str, text: &[u8]) -> Result<Vec<(String, String)>> {
     Ok(found.into_iter().map(text).collect())
 }
 
-/// What has this name.
-pub(super) fn find<'a, T>(parts: &'a [(String, T)], name: &str) -> Option<&'a T> {
-    let found = parts.iter().find(|(other, _)| other == name);
-    found.map(|(_, value)| value)
+/// The place of each of some names; of a name that is there twice the last.
+pub(super) fn places<'n>(names: &[&'n str]) -> FxHashMap<&'n str, usize> {
+    names.iter().copied().zip(0..).collect()
 }
 
-/// Refuses names that are missing, or that are not expected.
-pub(super) fn compare<T>(what: &str, found: &[(String, T)], wanted: &[&str]) -> Result<()> {
-    let unknown = found.iter().find(|(name, _)| !wanted.contains(&&**name));
-    let lacking = || wanted.iter().find(|name| find(found, name).is_none());
-    let (which, name) = match (unknown, lacking()) {
-        (Some((name, _)), _) => ("an unknown", &**name),
-        (None, Some(name)) => ("no", *name),
-        (None, None) => return Ok(()),
+/// Refuses names that are missing, or that are not expected, and gives the place of each.
+pub(super) fn compare<'n, T>(
+    what: &str,
+    found: &'n [(String, T)],
+    wanted: &[&str],
+) -> Result<FxHashMap<&'n str, usize>> {
+    let names: Vec<&str> = found.iter().map(|(name, _)| &**name).collect();
+    compare_names(what, &names, wanted)
+}
+
+/// As [`compare`], of the names alone: compiled once.
+fn compare_names<'n>(
+    what: &str,
+    found: &[&'n str],
+    wanted: &[&str],
+) -> Result<FxHashMap<&'n str, usize>> {
+    let (found_at, wanted_at) = (places(found), places(wanted));
+    let unknown = found.iter().find(|name| !wanted_at.contains_key(*name));
+    let lacking = wanted.iter().find(|name| !found_at.contains_key(*name));
+    let (which, name) = match (unknown, lacking) {
+        (Some(name), _) => ("an unknown", name),
+        (None, Some(name)) => ("no", name),
+        (None, None) => return Ok(found_at),
     };
     let shown: Vec<String> = wanted.iter().take(20).map(|name| quoted(name)).collect();
     let shown = match shown.is_empty() {
