@@ -426,7 +426,7 @@ impl<'f> Analysis<'f> {
 
 /// The kernel of an operator that may join a group: one that computes each element alone, from
 /// operands that broadcast to its result and have its element type.
-fn elementwise(op: &dyn Operator, args: &[&Type], out: &Type) -> Option<Kernel> {
+pub(super) fn elementwise(op: &dyn Operator, args: &[&Type], out: &Type) -> Option<Kernel> {
     let kernel = Kernel::of(op, out.dtype, args.len())?;
     let shapes = args.iter().map(|t| &t.shape[..]);
     let fits = args.iter().all(|t| t.dtype == out.dtype)

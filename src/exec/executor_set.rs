@@ -59,14 +59,35 @@ impl ExecutorSet {
         self.current = match self.numbers.get(shapes) {
             Some(&number) => number,
             None => {
-                let executor = self.executor(plan()?)?;
-                self.executors.push(executor);
-                let number = self.executors.len() - 1;
+                let number = self.add(plan()?)?;
                 self.numbers.insert(shapes.to_vec(), number);
                 number
             }
         };
         Ok(&mut self.executors[self.current])
+    }
+
+    /// Adds an executor of a plan, and returns its number.
+    ///
+    /// # Errors
+    /// As [`Executor::new`].
+    pub(crate) fn add(&mut self, plan: Arc<Plan>) -> Result<usize> {
+        let executor = self.executor(plan)?;
+        self.executors.push(executor);
+        Ok(self.executors.len() - 1)
+    }
+
+    /// Chooses the executor of this number.
+    pub(crate) fn select(&mut self, number: usize) {
+        self.current = number;
+    }
+
+    /// Calls `f` with each executor.
+    ///
+    /// # Errors
+    /// Those of `f`.
+    pub(crate) fn each(&mut self, f: impl FnMut(&mut Executor) -> Result<()>) -> Result<()> {
+        self.executors.iter_mut().try_for_each(f)
     }
 
     /// As [`current`](Self::current), to be run.

@@ -25,6 +25,7 @@ mod native;
 #[cfg(not(all(feature = "jit", unix, target_arch = "x86_64")))]
 #[path = "without_native.rs"]
 mod native;
+mod per_sample;
 mod place;
 mod plan;
 mod plan_cache;
@@ -44,6 +45,7 @@ pub use interpreter::{Interpreter, Outcome, interpret};
 pub use leaf::Leaf;
 pub(crate) use leaf::{Length, check_input, check_lengths};
 pub use loss_argument::LossArgument;
+pub(crate) use per_sample::Lookups;
 pub use plan::Plan;
 pub(crate) use plan::{Place, Sink, Wrt};
 pub use program::Program;

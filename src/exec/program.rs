@@ -11,6 +11,7 @@ use super::analysis::Request;
 use super::executor::{Executor, LONG_RUN};
 use super::leaf::{Leaf, Length, check_input, check_lengths};
 use super::lower::lower;
+use super::per_sample::{Lookups, per_sample};
 use super::plan::{Plan, Sink, Wrt};
 use super::plan_cache::{Found, Plans, RunLength};
 use crate::array::{Array, Shape, Slice, Type};
@@ -146,6 +147,30 @@ impl Program {
         let mut program = Program::of(self.forward.clone(), leaves, self.products.clone())?;
         program.fuse = self.fuse;
         Ok(program.made_of(self.lengths.clone()))
+    }
+
+    /// The program of which a batch computes for each sample what a batch of that sample alone computes by
+    /// this one, and its lookups, by numbers of table and input; `None` if there is none.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn per_sample(&self) -> Result<Option<(Program, Lookups)>> {
+        if !self.products.is_empty() || !self.lengths.is_empty() {
+            return Ok(None);
+        }
+        let Some((function, lookups)) = per_sample(&self.forward, &self.leaves)? else {
+            return Ok(None);
+        };
+        let is_input = |leaf: &&Leaf| matches!(leaf, Leaf::Input { .. });
+        let input = |leaf: usize| self.leaves[..leaf].iter().filter(is_input).count();
+        let table = |leaf: usize| self.table_of[leaf].unwrap_or_default();
+        let lookups = lookups
+            .into_iter()
+            .map(|(parameter, index)| (table(parameter), input(index)));
+        let lookups = lookups.collect();
+        let mut program = Program::new(function, self.leaves.clone())?;
+        program.fuse = self.fuse;
+        Ok(Some((program, lookups)))
     }
 
     /// Whether there is a gradient of every parameter, and one at least.

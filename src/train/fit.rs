@@ -17,13 +17,14 @@ use super::function_step::{FunctionLoss, FunctionStep};
 use super::history::{Flow, History};
 use super::partition::{Partition, TableLookup};
 use super::plan_step::{BatchPlans, PlanStep};
+use super::sample_groups::SampleGroups;
 use super::sample_plan_step::SamplePlanStep;
 use super::samples::Samples;
 use super::source::Source;
 use super::stream::{MOST_WORKERS, SHUFFLER, stream};
 use super::worker::{AnyBatchStep, RunContext, Worker, staged_samples};
 use crate::error::{Error, Result};
-use crate::exec::{Leaf, Program, Wrt};
+use crate::exec::{Leaf, Program};
 use crate::interrupt;
 use crate::optim::gradient::Access;
 use crate::optim::{Optimizer, State};
@@ -149,20 +150,22 @@ fn run(
     let inputs: Vec<&Leaf> = program.inputs().collect();
     let job = Job::new(program.tables(), &inputs, fit)?;
     let feeds = &job.feeds;
-    let rest = feeds.count % job.batch;
-    let plans = BatchPlans {
-        full: program.plan(&feeds.shapes(job.batch), Wrt::Parameters)?,
-        rest: match rest {
-            0 => None,
-            n => Some((program.plan(&feeds.shapes(n), Wrt::Parameters)?, n)),
-        },
+    let grouped = match job.takes_groups(fit) {
+        true => program.per_sample()?,
+        false => None,
     };
-    feeds.check(program.inputs(), plans.full.input_bounds())?;
-    if let Some((rest, _)) = &plans.rest {
-        feeds.check(program.inputs(), rest.input_bounds())?;
+    let rows: Vec<usize> = feeds.rows().collect();
+    let groups = |(of, lookups): (Program, _)| Some((of, SampleGroups::new(lookups, &rows)?));
+    let grouped = grouped.and_then(groups);
+    let (program, plans) = match &grouped {
+        Some((of, groups)) => (of, BatchPlans::of_groups(of, feeds, groups.clone())?),
+        None => (program, BatchPlans::of_batches(program, feeds, job.batch)?),
+    };
+    for (_, plan) in &plans.plans {
+        feeds.check(program.inputs(), plan.input_bounds())?;
     }
     let states = job.states(optimizer)?;
-    let lookups = plans.full.lookups().into_iter();
+    let lookups = plans.largest().lookups().into_iter();
     let lookups = lookups.map(|(number, input)| TableLookup {
         table: &program.tables()[number],
         number,
@@ -179,6 +182,9 @@ fn run(
     let new = || Ok(Box::new(new()?) as AnyBatchStep<'_>);
     job.run(fit, optimizer, stop, observer, partition, &new)
 }
+
+/// Fewer samples are run one by one, which takes less time than to plan for groups.
+const GROUPED: usize = 1 << 12;
 
 /// What is trained, on which samples.
 struct Job<'a> {
@@ -218,6 +224,13 @@ impl<'a> Job<'a> {
             workers: workers.min(feeds.count.div_ceil(batch)),
             feeds,
         })
+    }
+
+    /// Whether a worker can run several batches of one sample at once: not if workers wait for each other or
+    /// what is drawn depends on the batch before. Plans for groups are worth it from some samples on.
+    fn takes_groups(&self, fit: &Fit) -> bool {
+        let alone = self.workers == 1 || !fit.deterministic;
+        alone && self.batch == 1 && !self.feeds.read_tables() && self.feeds.count >= GROUPED
     }
 
     /// The optimizer's state for each parameter.

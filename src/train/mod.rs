@@ -66,6 +66,7 @@ mod partition;
 mod plan_step;
 mod positives;
 mod ragged;
+mod sample_groups;
 mod sample_parts;
 mod sample_plan_step;
 mod samples;

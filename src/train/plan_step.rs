@@ -8,36 +8,16 @@ use std::sync::Arc;
 
 use super::data::Feeds;
 use super::input_buffer::InputBuffer;
+use super::sample_groups::SampleGroups;
 use super::trained::{AnyScratch, TableScratch, TrainedTable};
 use super::worker::BatchStep;
 use crate::array::{Number, Real, with_real};
 use crate::error::Result;
-use crate::exec::{Executor, Leaf, Place, Plan, Program, RowTerms, Sink};
+use crate::exec::{Executor, ExecutorSet, Leaf, Place, Plan, Program, RowTerms, Sink, Wrt};
 use crate::optim::apply;
 use crate::optim::gradient::{Access, Scratch, StepTarget};
 use crate::optim::{Optimizer, State};
 use crate::table::{Table, moves};
-
-/// Plans that are ready to run: for whole batches, and for the last one if it is shorter.
-struct BatchExecutors {
-    full: Executor,
-    /// With the length of that batch.
-    rest: Option<(Executor, usize)>,
-    /// Whether the batch at hand is the shorter one.
-    is_rest: bool,
-    /// Samples in the batch at hand.
-    samples: usize,
-}
-
-impl BatchExecutors {
-    /// That of the batch at hand.
-    fn current(&mut self) -> &mut Executor {
-        match &mut self.rest {
-            Some((rest, _)) if self.is_rest => rest,
-            _ => &mut self.full,
-        }
-    }
-}
 
 /// A parameter that a program has a gradient of.
 struct TrainedParameter<'a> {
@@ -56,12 +36,18 @@ struct StagedInput {
 
 /// Batches by plans. See the [module documentation](self).
 pub(super) struct PlanStep<'a> {
-    executors: BatchExecutors,
+    executors: ExecutorSet,
+    /// The number of samples of each executor.
+    sizes: Vec<usize>,
+    /// Samples in the batch at hand.
+    samples: usize,
     /// The inputs, as they are staged.
     inputs: Vec<StagedInput>,
     trained: Vec<TrainedParameter<'a>>,
     /// Lookups whose rows are prefetched: the table, and the input that names its rows.
     early: Vec<(&'a Table, usize)>,
+    /// Which samples run at once, where a batch is one sample.
+    groups: Option<SampleGroups>,
 }
 
 fn part_rows(parts: &[RowTerms<Place>]) -> usize {
@@ -80,17 +66,13 @@ impl<'a> PlanStep<'a> {
         states: &'a [Arc<State>],
         plans: &BatchPlans,
     ) -> Result<Self> {
-        let ready = |plan: &Arc<Plan>| -> Result<Executor> {
-            let mut executor = Executor::new(Arc::clone(plan), program.tables())?;
-            program.bind_variables(&mut executor)?;
-            Ok(executor)
-        };
-        let full = ready(&plans.full)?;
-        let rest = match &plans.rest {
-            Some((plan, batch)) => Some((ready(plan)?, *batch)),
-            None => None,
-        };
-        let tables = program.tables().iter().zip(&plans.full.sinks);
+        let mut executors = ExecutorSet::new(program.tables())?;
+        for (_, plan) in &plans.plans {
+            executors.add(Arc::clone(plan))?;
+        }
+        executors.each(|executor| program.bind_variables(executor))?;
+        let largest = plans.largest();
+        let tables = program.tables().iter().zip(&largest.sinks);
         let trained = tables.enumerate().filter_map(|(k, (table, sink))| {
             let rows = match sink.as_ref()? {
                 Sink::Rows(parts) => part_rows(parts),
@@ -100,7 +82,7 @@ impl<'a> PlanStep<'a> {
             Some(table.map(|table| TrainedParameter { number: k, table }))
         });
         let large = |t: &Table| t.ty().size() * t.ty().dtype.size() > moves::CACHED;
-        let lookups = plans.full.lookups().into_iter();
+        let lookups = largest.lookups().into_iter();
         let early = lookups
             .map(|(table, input)| (&*program.tables()[table], input))
             .filter(|(table, _)| large(table));
@@ -108,17 +90,15 @@ impl<'a> PlanStep<'a> {
         let leaves = leaves.filter(|(_, leaf)| matches!(leaf, Leaf::Input { .. }));
         let inputs = leaves.zip(feeds.rows());
         Ok(PlanStep {
-            executors: BatchExecutors {
-                full,
-                rest,
-                is_rest: false,
-                samples: 0,
-            },
+            executors,
+            sizes: plans.plans.iter().map(|(size, _)| *size).collect(),
+            samples: 0,
             inputs: inputs
                 .map(|((leaf, _), row)| StagedInput { leaf, row })
                 .collect(),
             trained: trained.collect::<Result<_>>()?,
             early: early.collect(),
+            groups: plans.groups.clone(),
         })
     }
 }
@@ -142,11 +122,18 @@ impl BatchStep for PlanStep<'_> {
         }
     }
 
+    #[inline]
+    fn group(&mut self, staged: &[InputBuffer], samples: Range<usize>) -> Option<usize> {
+        Some(self.groups.as_mut()?.first(staged, samples))
+    }
+
     fn bind(&mut self, staged: &[InputBuffer], samples: Range<usize>) {
-        self.executors.samples = samples.len();
-        let rest = &self.executors.rest;
-        self.executors.is_rest = matches!(rest, Some((_, batch)) if samples.len() == *batch);
-        let executor = self.executors.current();
+        if self.samples != samples.len() {
+            self.samples = samples.len();
+            let found = self.sizes.iter().position(|&size| size == self.samples);
+            self.executors.select(found.unwrap_or_default());
+        }
+        let executor = current(&mut self.executors);
         for (input, staged) in self.inputs.iter().zip(staged) {
             let data = staged.slice(samples.start * input.row, samples.len() * input.row);
             executor.bind(input.leaf, data);
@@ -154,7 +141,7 @@ impl BatchStep for PlanStep<'_> {
     }
 
     unsafe fn run(&mut self, _staged: &[InputBuffer], _samples: Range<usize>) -> Result<f64> {
-        let executor = self.executors.current();
+        let executor = current(&mut self.executors);
         // SAFETY: variables of the program were bound in `new`, where their indices were compared
         // with the plan's bounds, and live as long as it; inputs were bound to what is staged, which
         // does not change until this returns, by what the caller promises, and `fit` has compared
@@ -168,8 +155,7 @@ impl BatchStep for PlanStep<'_> {
     }
 
     unsafe fn apply(&mut self, access: Access) {
-        let samples = self.executors.samples;
-        let executor = &*self.executors.current();
+        let (samples, executor) = (self.samples, &*current(&mut self.executors));
         for trained in &mut self.trained {
             // SAFETY: the executor has run, and the gradient of this number is of this table. The caller
             // holds the locks.
@@ -178,6 +164,14 @@ impl BatchStep for PlanStep<'_> {
                 apply_gradient(executor, (trained.number, samples), access, target, scratch)
             };
         }
+    }
+}
+
+/// The executor of the batch at hand.
+fn current(executors: &mut ExecutorSet) -> &mut Executor {
+    match executors.current_mut() {
+        Some(executor) => executor,
+        None => unreachable!("there is a plan for each number of samples that there can be"),
     }
 }
 
@@ -245,8 +239,52 @@ unsafe fn apply_sink<T: Number>(
     }
 }
 
-/// The plans of a run: for whole batches, and for the last one if it is shorter.
+/// The plans of a run.
 pub(super) struct BatchPlans {
-    pub full: Arc<Plan>,
-    pub rest: Option<(Arc<Plan>, usize)>,
+    /// By number of samples: for each that a worker can run at once, the largest first.
+    pub plans: Vec<(usize, Arc<Plan>)>,
+    /// Which samples run at once, where a batch is one sample.
+    groups: Option<SampleGroups>,
+}
+
+impl BatchPlans {
+    /// Plans of a program for whole batches, and for the last one if it is shorter.
+    ///
+    /// # Errors
+    /// Whatever an operator reports.
+    pub(super) fn of_batches(program: &Program, feeds: &Feeds, batch: usize) -> Result<Self> {
+        let rest = feeds.count % batch;
+        let sizes = [batch, rest].into_iter().filter(|&size| size > 0);
+        Self::of_sizes(program, feeds, sizes, None)
+    }
+
+    /// Plans of a [program of single samples](Program::per_sample) for groups.
+    ///
+    /// # Errors
+    /// Whatever an operator reports.
+    pub(super) fn of_groups(
+        program: &Program,
+        feeds: &Feeds,
+        mut groups: SampleGroups,
+    ) -> Result<Self> {
+        let one = program.plan(&feeds.shapes(1), Wrt::Parameters)?;
+        let sizes = groups.limit(one.bytes()).iter().copied();
+        Self::of_sizes(program, feeds, sizes, Some(groups))
+    }
+
+    fn of_sizes(
+        program: &Program,
+        feeds: &Feeds,
+        sizes: impl Iterator<Item = usize>,
+        groups: Option<SampleGroups>,
+    ) -> Result<Self> {
+        let plan = |size| Ok((size, program.plan(&feeds.shapes(size), Wrt::Parameters)?));
+        let plans = sizes.map(plan).collect::<Result<_>>()?;
+        Ok(BatchPlans { plans, groups })
+    }
+
+    /// That of most samples.
+    pub(super) fn largest(&self) -> &Plan {
+        &self.plans[0].1
+    }
 }

@@ -35,6 +35,12 @@ pub(super) trait BatchStep {
     /// Prefetches what some staged samples need.
     fn prefetch(&self, _staged: &[InputBuffer], _samples: Range<usize>) {}
 
+    /// How many of some staged samples, from the first on, can be run at once with the result of one after
+    /// the other; `None` where whole batches are run.
+    fn group(&mut self, _staged: &[InputBuffer], _samples: Range<usize>) -> Option<usize> {
+        None
+    }
+
     /// Takes note of the samples that are run next.
     fn bind(&mut self, _staged: &[InputBuffer], _samples: Range<usize>) {}
 
@@ -258,40 +264,55 @@ impl<'a> Worker<'a> {
                 }
             }
             self.step.prefetch(&self.staged, 0..AHEAD.min(count));
-            for at in (0..count).step_by(shared.batch) {
+            // Samples before this one are run in batches, not in groups.
+            let mut ungrouped = 0;
+            let mut at = 0;
+            while at < count {
                 if shared.ends() {
                     return Ok(());
                 }
-                let end = (at + shared.batch).min(count);
+                let group = match at < ungrouped {
+                    true => None,
+                    false => self.step.group(&self.staged, at..count),
+                };
+                let end = (at + group.unwrap_or(shared.batch)).min(count);
                 let ahead = (at + AHEAD).min(count)..(end + AHEAD).min(count);
                 self.step.prefetch(&self.staged, ahead);
-                if let Err(error) = self.batch(at..end, number, batches) {
-                    self.step.failed(self.epoch, samples, start);
-                    return Err(match error {
-                        Error::NotFinite(what) => Error::NotFinite(format!(
-                            "{what} in epoch {} at sample {} (its batch was not applied); a \
-                             smaller learning rate, l2 or clip may help",
-                            self.epoch + 1,
-                            samples.start() + start + at
-                        )),
-                        other => other,
-                    });
+                match self.batch(at..end, number, batches) {
+                    Ok(true) => {
+                        at = end;
+                        number += shared.workers;
+                    }
+                    // Sample by sample it is found out which one fails.
+                    Ok(false) => ungrouped = end,
+                    Err(error) => {
+                        self.step.failed(self.epoch, samples, start);
+                        return Err(match error {
+                            Error::NotFinite(what) => Error::NotFinite(format!(
+                                "{what} in epoch {} at sample {} (its batch was not applied); a \
+                                 smaller learning rate, l2 or clip may help",
+                                self.epoch + 1,
+                                samples.start() + start + at
+                            )),
+                            other => other,
+                        });
+                    }
                 }
-                number += shared.workers;
             }
         }
         Ok(())
     }
 
     /// Computes and applies batch number `number` of the `batches` of a window, the staged samples
-    /// `samples`.
-    fn batch(&mut self, samples: Range<usize>, number: usize, batches: usize) -> Result<()> {
+    /// `samples`. `false`, and nothing is applied, if they are several batches and one of these fails.
+    fn batch(&mut self, samples: Range<usize>, number: usize, batches: usize) -> Result<bool> {
         let shared = self.shared;
+        let is_group = samples.len() > shared.batch;
         self.step.bind(&self.staged, samples.clone());
         // In a round all workers compute on the parameters as the round before left them.
         let round = number - self.number;
         if shared.in_turn && !shared.wait(&shared.applied, round) {
-            return Ok(());
+            return Ok(true);
         }
         // SAFETY: the samples were bound just now, and staged ones change in `window` alone. `fit` holds
         // the locks of all tables.
@@ -300,15 +321,18 @@ impl<'a> Worker<'a> {
             true => Ok(loss),
             false => Err(Error::NotFinite(format!("the loss became {loss}"))),
         });
+        if is_group && matches!(&finite, Err(error) if !matches!(error, Error::Interrupted)) {
+            return Ok(false);
+        }
         let Some(loss) = shared.goes_on(finite)? else {
-            return Ok(());
+            return Ok(true);
         };
         // A round's gradients are applied when all are computed, in the order of the workers.
         if shared.in_turn {
             shared.computed.fetch_add(1, Ordering::AcqRel);
             let all = (round + shared.workers).min(batches);
             if !(shared.wait(&shared.computed, all) && shared.wait(&shared.applied, number)) {
-                return Ok(());
+                return Ok(true);
             }
         }
         self.loss += loss;
@@ -317,6 +341,6 @@ impl<'a> Worker<'a> {
         if shared.in_turn {
             shared.applied.store(number + 1, Ordering::Release);
         }
-        Ok(())
+        Ok(true)
     }
 }
