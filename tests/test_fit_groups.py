@@ -1,4 +1,4 @@
-"""Batches of one sample: those that share no row run at once, with the bits of one after the other."""
+"""Batches of one sample: such that share no row run at once, with the bits of one after another."""
 
 from collections.abc import Callable
 from typing import Any
@@ -88,8 +88,8 @@ OPTIMIZERS: dict[str, Callable[[], Any]] = {
 def test_the_parameters_have_the_same_bits(
     loss: Callable[..., Any], optimizer: str, dtype: Any
 ) -> None:
-    """Of a sum, of a mean and of losses by sample, as of a loss that has no groups: of one sample, a
-    shape that is given is one more operator, which groups do not have.
+    """Of a sum, of a mean and of losses by sample, as of a loss that has no groups: for a shape
+    that is given, there are none.
     """
     make = OPTIMIZERS[optimizer]
     expected, losses = trained(loss, lambda x: x.sum().reshape((1,)), make, dtype)

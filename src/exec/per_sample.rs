@@ -21,7 +21,7 @@ const LIKE: usize = 3;
 
 /// How a value stands to the samples.
 #[derive(Clone, Copy, PartialEq)]
-enum SampleRole {
+enum BatchRole {
     /// A parameter.
     Parameter,
     /// The same for all samples.
@@ -34,9 +34,9 @@ enum SampleRole {
 
 /// A value of the function, and what it is in the new one.
 #[derive(Clone, Copy)]
-struct SampleValue {
+struct RoledValue {
     id: ValueId,
-    role: SampleRole,
+    role: BatchRole,
     /// The number of the leaf that it is, if it is one.
     leaf: Option<usize>,
 }
@@ -63,12 +63,12 @@ pub(super) fn per_sample(
     for (number, (&parameter, leaf)) in block.parameters.iter().zip(leaves).enumerate() {
         let mut ty = function.ty(parameter).clone();
         let role = match leaf {
-            Leaf::Parameter(_) => SampleRole::Parameter,
-            Leaf::Independent(..) => SampleRole::Same,
+            Leaf::Parameter(_) => BatchRole::Parameter,
+            Leaf::Independent(..) => BatchRole::Same,
             Leaf::Input { .. } if ty.ndim() == 0 => return Ok(None),
             Leaf::Input { .. } => {
                 ty.shape[0] = LIKE;
-                SampleRole::Each
+                BatchRole::Each
             }
         };
         let id = writer.builder.parameter(ty.clone());
@@ -78,7 +78,7 @@ pub(super) fn per_sample(
         let written = match instruction.straight() {
             Straight::Constant(value) => {
                 let id = writer.builder.fixed(value.clone());
-                writer.define(instruction.result(), id, SampleRole::Same, value.ty(), None);
+                writer.define(instruction.result(), id, BatchRole::Same, value.ty(), None);
                 Some(())
             }
             Straight::Apply(op, args) => writer.apply(instruction.result(), op, args),
@@ -90,9 +90,9 @@ pub(super) fn per_sample(
     let [result] = results else {
         return Ok(None);
     };
-    let Some(SampleValue {
+    let Some(RoledValue {
         id,
-        role: SampleRole::Each | SampleRole::Summed,
+        role: BatchRole::Each | BatchRole::Summed,
         ..
     }) = writer.values[*result as usize]
     else {
@@ -107,7 +107,7 @@ pub(super) fn per_sample(
 struct PerSampleWriter {
     builder: Builder,
     /// By number of the value in the old function.
-    values: Vec<Option<SampleValue>>,
+    values: Vec<Option<RoledValue>>,
     /// By number of the value in the new function.
     types: Vec<Type>,
     /// By numbers of leaves.
@@ -120,45 +120,45 @@ impl PerSampleWriter {
         &mut self,
         old: ValueId,
         id: ValueId,
-        role: SampleRole,
+        role: BatchRole,
         ty: Type,
         leaf: Option<usize>,
     ) {
         if id as usize == self.types.len() {
             self.types.push(ty);
         }
-        self.values[old as usize] = Some(SampleValue { id, role, leaf });
+        self.values[old as usize] = Some(RoledValue { id, role, leaf });
     }
 
     /// Writes an operator; `None` if it does not treat each sample by itself.
     fn apply(&mut self, result: ValueId, op: &OpRef, args: &[ValueId]) -> Option<()> {
-        let values: Option<Vec<SampleValue>> =
+        let values: Option<Vec<RoledValue>> =
             args.iter().map(|&a| self.values[a as usize]).collect();
         let values = values?;
         let (role, op) = match &values[..] {
             _ if op.form() == Form::RowLookup => match values[..] {
                 [
-                    SampleValue {
-                        role: SampleRole::Parameter,
+                    RoledValue {
+                        role: BatchRole::Parameter,
                         leaf: Some(table),
                         ..
                     },
-                    SampleValue {
-                        role: SampleRole::Each,
+                    RoledValue {
+                        role: BatchRole::Each,
                         leaf: Some(index),
                         ..
                     },
                 ] => {
                     self.lookups.push((table, index));
-                    (SampleRole::Each, op.clone())
+                    (BatchRole::Each, op.clone())
                 }
                 _ => return None,
             },
-            all if all.iter().any(|x| x.role == SampleRole::Parameter) => return None,
-            [x] if x.role == SampleRole::Each && is_one_of!(op: Sum, Mean) => {
+            all if all.iter().any(|x| x.role == BatchRole::Parameter) => return None,
+            [x] if x.role == BatchRole::Each && is_one_of!(op: Sum, Mean) => {
                 match without_first_axis(op)? {
                     (role, None) => {
-                        self.values[result as usize] = Some(SampleValue {
+                        self.values[result as usize] = Some(RoledValue {
                             id: x.id,
                             role,
                             leaf: None,
@@ -168,25 +168,25 @@ impl PerSampleWriter {
                     (role, Some(op)) => (role, op),
                 }
             }
-            [x] if x.role == SampleRole::Summed && is_one_of!(op: Sum, Mean) => {
-                (SampleRole::Summed, op.over_batch()?)
+            [x] if x.role == BatchRole::Summed && is_one_of!(op: Sum, Mean) => {
+                (BatchRole::Summed, op.over_batch()?)
             }
-            [x] if x.role == SampleRole::Each && keeps_first_axis(op) => {
-                (SampleRole::Each, op.clone())
+            [x] if x.role == BatchRole::Each && keeps_first_axis(op) => {
+                (BatchRole::Each, op.clone())
             }
             [x, y]
                 if (op.form() == Form::RowDot || op.form() == Form::Repeated)
-                    && [x, y].iter().all(|x| x.role == SampleRole::Each)
+                    && [x, y].iter().all(|x| x.role == BatchRole::Each)
                     && self.types[x.id as usize].ndim() == self.types[y.id as usize].ndim() =>
             {
-                (SampleRole::Each, op.clone())
+                (BatchRole::Each, op.clone())
             }
             all => (self.by_elements(op, all)?, op.clone()),
         };
         let ids: Vec<ValueId> = values.iter().map(|x| x.id).collect();
         let types: Vec<&Type> = ids.iter().map(|&id| &self.types[id as usize]).collect();
         let ty = result_type(&*op, &types).ok()?;
-        if role != SampleRole::Same && ty.shape.first() != Some(&LIKE) {
+        if role != BatchRole::Same && ty.shape.first() != Some(&LIKE) {
             return None;
         }
         let id = self.builder.try_apply(op, &ids).ok()?;
@@ -196,24 +196,24 @@ impl PerSampleWriter {
 
     /// What the result of an operator is that computes each element by itself; `None` if it is another, or
     /// the first axes do not fall on each other.
-    fn by_elements(&self, op: &OpRef, values: &[SampleValue]) -> Option<SampleRole> {
+    fn by_elements(&self, op: &OpRef, values: &[RoledValue]) -> Option<BatchRole> {
         let types: Vec<&Type> = values.iter().map(|x| &self.types[x.id as usize]).collect();
         let out = result_type(&**op, &types).ok()?;
         if !is_one_of!(op: Cast, Identity, StopGradient) {
             elementwise(&**op, &types, &out)?;
         }
-        let fits = |(value, ty): (&SampleValue, &&Type)| match value.role {
-            SampleRole::Same => ty.ndim() < out.ndim() || ty.shape[0] == 1,
+        let fits = |(value, ty): (&RoledValue, &&Type)| match value.role {
+            BatchRole::Same => ty.ndim() < out.ndim() || ty.shape[0] == 1,
             _ => ty.ndim() == out.ndim(),
         };
         if !values.iter().zip(&types).all(fits) {
             return None;
         }
         let found = |role| values.iter().any(|x| x.role == role);
-        Some(match (found(SampleRole::Each), found(SampleRole::Summed)) {
-            (true, _) => SampleRole::Each,
-            (false, true) => SampleRole::Summed,
-            (false, false) => SampleRole::Same,
+        Some(match (found(BatchRole::Each), found(BatchRole::Summed)) {
+            (true, _) => BatchRole::Each,
+            (false, true) => BatchRole::Summed,
+            (false, false) => BatchRole::Same,
         })
     }
 }
@@ -231,7 +231,7 @@ fn keeps_first_axis(op: &OpRef) -> bool {
 
 /// A sum or mean of a value that has the samples along its first axis without that axis, if there is another,
 /// and the role of its result; `None` for what is neither.
-fn without_first_axis(op: &OpRef) -> Option<(SampleRole, Option<OpRef>)> {
+fn without_first_axis(op: &OpRef) -> Option<(BatchRole, Option<OpRef>)> {
     let rest = |axes: &Shape| -> Shape { axes.iter().copied().filter(|&axis| axis != 0).collect() };
     let (axes, keepdims, op) = match (op.downcast::<Sum>(), op.downcast::<Mean>()) {
         (Some(&Sum { ref axes, keepdims }), _) => {
@@ -261,8 +261,8 @@ fn without_first_axis(op: &OpRef) -> Option<(SampleRole, Option<OpRef>)> {
         _ => return None,
     };
     let role = match axes.contains(&0) && !keepdims {
-        true => SampleRole::Summed,
-        false => SampleRole::Each,
+        true => BatchRole::Summed,
+        false => BatchRole::Each,
     };
     Some((role, op))
 }
