@@ -449,7 +449,10 @@ impl Program {
     }
 
     /// What a run computed.
-    fn results(&self, e: &Executor) -> Result<Both> {
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not the memory for copies.
+    pub(crate) fn results(&self, e: &Executor) -> Result<Both> {
         let plan = e.plan();
         let mut gradients = Vec::with_capacity(plan.sinks.len());
         for (k, (sink, &leaf)) in plan.sinks.iter().zip(&self.wrt).enumerate() {

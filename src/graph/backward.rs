@@ -8,17 +8,18 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::hook;
 use super::node::{Kind, Node};
 use super::order::{NODE, Order, refresh, topological};
+use super::own_changes::OwnChanges;
 use super::under_way::UnderWay;
 use super::value::{Pattern, Value};
+use super::{hook, repeated};
 use crate::array::{Array, Type, show_shape};
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
 use crate::reserve;
 use crate::rules::Internal;
-use crate::table::{changes, own_changes};
+use crate::table::changes;
 
 /// Checks that a gradient fits what it is the gradient of.
 pub(super) fn check_seed(ty: &Type, seed: &Type) -> Result<()> {
@@ -75,46 +76,6 @@ fn descend<'a>(
     }
     let changes = OwnChanges::begin();
     pass_down(order, seed, run, arrived).and_then(|()| changes.check(order.last()))
-}
-
-/// Whether a hook or rule sets a leaf while gradients are computed: some would be of the old value
-/// and some of the new. What other threads change is not looked at, for those who share parameters
-/// race knowingly.
-struct OwnChanges {
-    own: u64,
-    all: u64,
-}
-
-impl OwnChanges {
-    fn begin() -> Self {
-        OwnChanges {
-            own: own_changes(),
-            all: changes(),
-        }
-    }
-
-    /// Fails if this thread has recorded changes since, and a leaf below `root` has changed since.
-    ///
-    /// # Errors
-    /// [`Error::State`].
-    fn check(self, root: Option<&Rc<dyn Node>>) -> Result<()> {
-        if own_changes() == self.own {
-            return Ok(());
-        }
-        let mut below = Order::new();
-        if let Some(root) = root {
-            topological(root, |_| true, &mut below)?;
-        }
-        let is_new = |node: &Rc<dyn Node>| node.core().is_leaf() && node.version() > self.all;
-        if !below.iter().any(is_new) {
-            return Ok(());
-        }
-        Err(Error::State(
-            "backward: a hook or rule has set a value that the gradient depends on, so that parts \
-             of it are of the old value and parts of the new; set it when backward has ended"
-                .into(),
-        ))
-    }
 }
 
 /// A walk down that is under way in this thread, for as long as this lives.
@@ -227,6 +188,10 @@ fn as_read(leaf: &dyn Node, g: Value) -> Result<Value> {
 }
 
 fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
+    let is_repeated = grad.is_none() && !root.core().is_current(changes());
+    if is_repeated && repeated::backward(root)? {
+        return Ok(());
+    }
     refresh(root)?;
     if !root.core().dtype().is_real() {
         return Err(Error::Type(
@@ -248,6 +213,9 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
         if !matches!(g, Value::Dense(_)) {
             *g = as_read(&***leaf, std::mem::replace(g, Value::none()))?;
         }
+    }
+    if is_repeated {
+        repeated::count(root, arrived.iter().map(|(leaf, g)| (*leaf, g)));
     }
     // All are there before a leaf gets one. Only for a copy of an old gradient that somebody else
     // holds may memory lack after that: the leaves before then have theirs.

@@ -17,6 +17,15 @@ use super::value::Value;
 use crate::array::{Type, show_shape};
 use crate::error::{Error, Result};
 
+thread_local! {
+    static HOOKS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How many hooks this thread has registered so far.
+pub(super) fn registered() -> u64 {
+    HOOKS.get()
+}
+
 /// The hooks of a node; they are called while nothing is borrowed.
 fn list(core: &Core) -> Hooks {
     let hooks = core.hooks().borrow();
@@ -121,9 +130,6 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// # Errors
     /// [`Error::Type`] if no gradient flows through the node.
     pub fn register_hook(&self, hook: Rc<dyn Hook>) -> Result<u64> {
-        thread_local! {
-            static HOOKS: Cell<u64> = const { Cell::new(0) };
-        }
         let core = self.0.core();
         if !core.differentiable() {
             return Err(Error::Type(

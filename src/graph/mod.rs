@@ -55,6 +55,7 @@
 mod asked_lengths;
 mod backward;
 mod bags;
+mod bound_program;
 mod collected;
 mod drawing;
 mod eager;
@@ -70,8 +71,10 @@ mod offload;
 mod operation;
 pub mod ops;
 mod order;
+mod own_changes;
 mod parent;
 mod release;
+mod repeated;
 #[cfg(feature = "python")]
 mod splice;
 mod table_value;
@@ -81,6 +84,7 @@ mod under_way;
 mod value;
 mod variable;
 
+pub(crate) use bound_program::BoundProgram;
 pub use collected::CollectedGradient;
 pub use drawing::{Outline, Outlined};
 pub use leaf::{

@@ -3,6 +3,7 @@
 //! Walks over the graph (backward, refresh, freeze) see nodes through the trait [`Node`], once per
 //! node, and keep their own stacks.
 
+use std::any::Any;
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 
@@ -30,7 +31,7 @@ impl<N: ?Sized> Clone for Variable<N> {
 
 /// Sees gradients: it is called once a backward pass, when the gradient of its node is complete and
 /// before the parents see it.
-pub trait Hook: std::any::Any {
+pub trait Hook: Any {
     /// Takes a gradient, and gives another in its place, or `None` to leave it.
     ///
     /// # Errors
@@ -67,6 +68,8 @@ pub struct Core {
     /// The walk that last visited this node, and its bookkeeping.
     pub(super) mark: Cell<u64>,
     pub(super) partial: RefCell<Option<Value>>,
+    /// What backward passes from this node keep from one to the next.
+    pub(super) kept_for_backward: Cell<Option<Box<dyn Any>>>,
 }
 
 impl Core {
@@ -83,6 +86,7 @@ impl Core {
             hooks: RefCell::new(None),
             mark: Cell::new(0),
             partial: RefCell::new(None),
+            kept_for_backward: Cell::new(None),
         }
     }
 

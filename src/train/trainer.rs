@@ -15,40 +15,24 @@
 //! in this thread. A step that leads to NaN or infinity is reported, and not taken back. A penalty of
 //! [`L2Per::Sample`](crate::optim::L2Per::Sample) on a parameter that is used whole counts once a step.
 
-use std::cell::Ref;
-use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use super::plan_step;
 use super::trained::{TableScratch, check_trained};
-use crate::array::{Array, Shape, Slice, all_finite, equal_shapes, with_real};
+use crate::array::{all_finite, with_real};
 use crate::error::{Error, Result};
-use crate::exec::{Executor, ExecutorSet, Leaf, Program, Sink, Wrt};
-use crate::graph::{IntoDyn, Kind, Variable};
+use crate::exec::{Executor, Sink, Wrt};
+use crate::graph::{BoundProgram, IntoDyn, Variable};
 use crate::optim::gradient::{Access, GradientRows, StepTarget};
 use crate::optim::{Optimizer, State, Touched};
-use crate::rules::check_indices;
 use crate::table::{OwnTraining, Table};
-
-/// Most plans that are kept, each for inputs of other shapes.
-const PLANS: usize = 64;
 
 /// A parameter, and what its steps need.
 struct TrainerTable {
     table: Arc<Table>,
     state: Arc<State>,
     scratch: TableScratch,
-}
-
-/// A leaf of the graph that may get another value between two steps.
-struct TrainerLeaf {
-    leaf: usize,
-    node: Variable,
-    /// Whether the program makes plans by its shape, as by that of any input.
-    is_input: bool,
 }
 
 /// Trains the parameters of a graph, a step at a time. See the [module documentation](self).
@@ -76,9 +60,7 @@ struct TrainerLeaf {
 pub struct Trainer<'o> {
     /// Given back before the tables go.
     _training: Option<OwnTraining>,
-    program: Program,
-    held: Vec<TrainerLeaf>,
-    executors: ExecutorSet,
+    bound: BoundProgram,
     trained: Vec<TrainerTable>,
     optimizer: &'o Optimizer,
     /// A graph belongs to one thread.
@@ -123,7 +105,8 @@ impl<'o> Trainer<'o> {
                 "loss: these are integers, which have no gradient".into(),
             ));
         }
-        let program = loss.freeze()?;
+        let bound = BoundProgram::new(loss, Wrt::Parameters)?;
+        let program = bound.program();
         if program.tables().is_empty() {
             return Err(Error::Type(
                 "loss: no parameter is below, so there is nothing to train".into(),
@@ -140,34 +123,11 @@ impl<'o> Trainer<'o> {
             })
         });
         let trained = trained.collect::<Result<_>>()?;
-        let by_id = |node: Variable| match node.kind() {
-            Kind::Input(id, _) | Kind::Independent(id, _) => Some((id, node.clone())),
-            _ => None,
-        };
-        let nodes: HashMap<u64, Variable> =
-            loss.topological()?.into_iter().filter_map(by_id).collect();
-        let mut held = Vec::new();
-        for (leaf, of) in program.leaves().iter().enumerate() {
-            let (Leaf::Input { id, .. } | Leaf::Independent(id, _)) = of else {
-                continue;
-            };
-            let Some(node) = nodes.get(id) else {
-                let label = of.label();
-                return Err(Error::State(format!("loss: {label} is not in the graph")));
-            };
-            held.push(TrainerLeaf {
-                leaf,
-                node: node.clone(),
-                is_input: matches!(of, Leaf::Input { .. }),
-            });
-        }
         Ok(Trainer {
             _training: training,
-            held,
-            executors: ExecutorSet::new(program.tables())?,
+            bound,
             trained,
             optimizer,
-            program,
             _in_this_thread: PhantomData,
         })
     }
@@ -181,92 +141,70 @@ impl<'o> Trainer<'o> {
     /// is changed then. [`Error::NotFinite`] if the step leads a parameter to NaN or infinity, which it
     /// holds then, as may what the optimizer remembers of it.
     pub fn step(&mut self) -> Result<f64> {
-        let values: SmallVec<[Ref<'_, Array>; 8]> = self
-            .held
-            .iter()
-            .map(|held| held.node.leaf_value())
-            .collect::<Result<_>>()?;
-        let fits = |executor: &Executor| {
-            let leaves = executor.plan().leaves();
-            let mut held = self.held.iter().zip(&values);
-            held.all(|(held, value)| equal_shapes(&leaves[held.leaf].shape, value.shape()))
-        };
-        if !self.executors.current().is_some_and(fits) {
-            let inputs = self
-                .held
-                .iter()
-                .zip(&values)
-                .filter(|(held, _)| held.is_input);
-            let shapes: Vec<Shape> = inputs.map(|(_, value)| value.shape().into()).collect();
-            if self.executors.len() >= PLANS {
-                self.executors.clear();
-            }
-            let plan = || self.program.plan(&shapes, Wrt::Parameters);
-            self.executors.choose(&shapes, plan)?;
-        }
-        let Some(executor) = self.executors.current_mut() else {
-            unreachable!("one has just been chosen");
-        };
-        for (held, value) in self.held.iter().zip(&values) {
-            let data = value.view().data;
-            if let (Some(bound), Slice::U32(indices)) = (executor.plan().bounds[held.leaf], data) {
-                check_indices(|| self.program.leaves()[held.leaf].label(), indices, bound)?;
-            }
-            executor.bind(held.leaf, data);
-        }
-        // SAFETY: every leaf that is no table was just bound to a value that `values` borrows until the
-        // end of this function, and its indices were compared with the plan's bounds. The tables are
-        // marked as being trained, by this trainer or by the run of its worker, so that nobody has plain
-        // access to them.
-        unsafe { executor.run() }?;
-        let loss = plan_step::loss(executor);
-        if !loss.is_finite() {
+        let Trainer {
+            bound,
+            trained,
+            optimizer,
+            ..
+        } = self;
+        // SAFETY: the tables are marked as being trained, by this trainer or by the run of its worker, so that
+        // nobody has plain access to them.
+        unsafe { bound.run(|_, executor| apply(executor, trained, optimizer)) }
+    }
+}
+
+/// Applies the gradients that an executor has computed, and returns the loss.
+///
+/// # Errors
+/// As [`Trainer::step`].
+fn apply(executor: &Executor, trained: &mut [TrainerTable], optimizer: &Optimizer) -> Result<f64> {
+    let loss = plan_step::loss(executor);
+    if !loss.is_finite() {
+        return Err(Error::NotFinite(format!(
+            "the loss is {loss}; no parameter was changed"
+        )));
+    }
+    for (number, of) in trained.iter_mut().enumerate() {
+        if !gradient_is_finite(executor, number, &of.table) {
             return Err(Error::NotFinite(format!(
-                "the loss is {loss}; no parameter was changed"
+                "{}: the gradient holds NaN or infinity; no parameter was changed",
+                of.table.label()
             )));
         }
-        for (number, trained) in self.trained.iter_mut().enumerate() {
-            if !gradient_is_finite(executor, number, &trained.table) {
-                return Err(Error::NotFinite(format!(
-                    "{}: the gradient holds NaN or infinity; no parameter was changed",
-                    trained.table.label()
-                )));
-            }
-            let rows = executor.row_count(number);
-            trained.scratch.make_room(&trained.table, rows)?;
+        let rows = executor.row_count(number);
+        of.scratch.make_room(&of.table, rows)?;
+    }
+    let mut failed = None;
+    for (number, of) in trained.iter_mut().enumerate() {
+        let TrainerTable {
+            table,
+            state,
+            scratch,
+        } = of;
+        let target = StepTarget {
+            table,
+            state,
+            rule: optimizer.rule(),
+            settings: optimizer.settings_of(table),
+        };
+        // SAFETY: the executor has run, and gradient `number` is of this table. The table is marked as
+        // being trained, so other threads access its numbers and its optimizer's state only by moves.
+        let is_finite = unsafe {
+            plan_step::apply_gradient(executor, (number, 1), Access::Shared, &target, scratch);
+            step_is_finite(executor, number, table)
+        };
+        if !is_finite {
+            failed = Some(number);
         }
-        let mut failed = None;
-        for (number, trained) in self.trained.iter_mut().enumerate() {
-            let TrainerTable {
-                table,
-                state,
-                scratch,
-            } = trained;
-            let target = StepTarget {
-                table,
-                state,
-                rule: self.optimizer.rule(),
-                settings: self.optimizer.settings_of(table),
-            };
-            // SAFETY: the executor has run, and gradient `number` is of this table. The table is marked as
-            // being trained, so other threads access its numbers and its optimizer's state only by moves.
-            let is_finite = unsafe {
-                plan_step::apply_gradient(executor, (number, 1), Access::Shared, &target, scratch);
-                step_is_finite(executor, number, table)
-            };
-            if !is_finite {
-                failed = Some(number);
-            }
-        }
-        Table::touch_all(self.trained.iter().map(|trained| &*trained.table));
-        match failed {
-            None => Ok(loss),
-            Some(number) => Err(Error::NotFinite(format!(
-                "{}: the step led to NaN or infinity, which it holds now; a smaller learning rate, l2 \
+    }
+    Table::touch_all(trained.iter().map(|trained| &*trained.table));
+    match failed {
+        None => Ok(loss),
+        Some(number) => Err(Error::NotFinite(format!(
+            "{}: the step led to NaN or infinity, which it holds now; a smaller learning rate, l2 \
                  or clip may help",
-                self.trained[number].table.label()
-            ))),
-        }
+            trained[number].table.label()
+        ))),
     }
 }
 

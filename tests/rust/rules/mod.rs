@@ -17,6 +17,7 @@ mod differences;
 mod frozen;
 mod over_batch;
 mod refused;
+mod repeated;
 
 use crate::common::{Frozen, assert_close, dense, numbers, rounding};
 

@@ -1,0 +1,130 @@
+//! A graph's program, bound to the values that the graph's leaves have: it runs without a walk over the graph.
+//!
+//! What changes from run to run are the values of leaves, and the shapes of inputs. A run reads the values where
+//! they are, in the graph, and chooses the plan for their shapes.
+//!
+//! Limit: a few plans are kept, each for inputs of other shapes; with one more they are made anew.
+
+use std::cell::Ref;
+use std::collections::HashMap;
+
+use smallvec::SmallVec;
+
+use super::node::{IntoDyn, Kind, Variable};
+use crate::array::{Array, Shape, Slice, equal_shapes};
+use crate::error::{Error, Result};
+use crate::exec::{Executor, ExecutorSet, Leaf, Program, Wrt};
+use crate::rules::check_indices;
+
+/// Most plans that are kept.
+const PLANS: usize = 64;
+
+/// A leaf of the graph that may get another value between two runs.
+struct BoundLeaf {
+    leaf: usize,
+    node: Variable,
+    /// Whether the program makes plans by its shape, as by that of any input.
+    is_input: bool,
+}
+
+/// A program and the leaves that its values come from. See the [module documentation](self).
+pub(crate) struct BoundProgram {
+    program: Program,
+    leaves: Vec<BoundLeaf>,
+    executors: ExecutorSet,
+    wrt: Wrt,
+}
+
+impl BoundProgram {
+    /// The program of the graph below `root`, with gradients of what `wrt` says.
+    ///
+    /// # Errors
+    /// As [`freeze`](Variable::freeze).
+    pub(crate) fn new<N: ?Sized + IntoDyn>(root: &Variable<N>, wrt: Wrt) -> Result<Self> {
+        let program = root.freeze()?;
+        let by_id = |node: Variable| match node.kind() {
+            Kind::Input(id, _) | Kind::Independent(id, _) => Some((id, node.clone())),
+            _ => None,
+        };
+        let nodes: HashMap<u64, Variable> =
+            root.topological()?.into_iter().filter_map(by_id).collect();
+        let mut leaves = Vec::new();
+        for (leaf, of) in program.leaves().iter().enumerate() {
+            let (Leaf::Input { id, .. } | Leaf::Independent(id, _)) = of else {
+                continue;
+            };
+            let Some(node) = nodes.get(id) else {
+                let label = of.label();
+                return Err(Error::State(format!("{label} is not in the graph")));
+            };
+            leaves.push(BoundLeaf {
+                leaf,
+                node: node.clone(),
+                is_input: matches!(of, Leaf::Input { .. }),
+            });
+        }
+        Ok(BoundProgram {
+            executors: ExecutorSet::new(program.tables())?,
+            program,
+            leaves,
+            wrt,
+        })
+    }
+
+    /// The program.
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Runs on the values that the leaves have, and hands the executor to `then`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] or [`Error::Index`] if a value of an input does not fit, whatever an operator reports,
+    /// and those of `then`.
+    ///
+    /// # Safety
+    /// Nobody has plain access to the program's tables until this returns.
+    pub(crate) unsafe fn run<R>(
+        &mut self,
+        then: impl FnOnce(&Program, &Executor) -> Result<R>,
+    ) -> Result<R> {
+        let values: SmallVec<[Ref<'_, Array>; 8]> = self
+            .leaves
+            .iter()
+            .map(|bound| bound.node.leaf_value())
+            .collect::<Result<_>>()?;
+        let fits = |executor: &Executor| {
+            let leaves = executor.plan().leaves();
+            let mut bound = self.leaves.iter().zip(&values);
+            bound.all(|(bound, value)| equal_shapes(&leaves[bound.leaf].shape, value.shape()))
+        };
+        if !self.executors.current().is_some_and(fits) {
+            let inputs = self
+                .leaves
+                .iter()
+                .zip(&values)
+                .filter(|(bound, _)| bound.is_input);
+            let shapes: Vec<Shape> = inputs.map(|(_, value)| value.shape().into()).collect();
+            if self.executors.len() >= PLANS {
+                self.executors.clear();
+            }
+            let plan = || self.program.plan(&shapes, self.wrt);
+            self.executors.choose(&shapes, plan)?;
+        }
+        let Some(executor) = self.executors.current_mut() else {
+            unreachable!("one has just been chosen");
+        };
+        for (bound, value) in self.leaves.iter().zip(&values) {
+            let data = value.view().data;
+            if let (Some(limit), Slice::U32(indices)) = (executor.plan().bounds[bound.leaf], data) {
+                check_indices(|| self.program.leaves()[bound.leaf].label(), indices, limit)?;
+            }
+            executor.bind(bound.leaf, data);
+        }
+        // SAFETY: every leaf that is no table was just bound to a value that `values` borrows until the end of
+        // this function, and its indices were compared with the plan's bounds. By the condition of this
+        // function nobody has plain access to the tables.
+        unsafe { executor.run() }?;
+        then(&self.program, executor)
+    }
+}

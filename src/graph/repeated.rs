@@ -1,0 +1,274 @@
+//! A graph that is used again and again: its program takes over from the walks of `backward`.
+//!
+//! A loop that sets leaves and asks for gradients of one root spends its time on what a graph of any shape
+//! needs: orders of nodes, memory for every value, a look at every operator. So a root counts the passes that
+//! found other values below, and after [`PASSES`] of them keeps its [`BoundProgram`]. The program takes over only
+//! if it gives the gradients of that pass to the bit.
+//!
+//! Nothing else can be told from outside. Values between root and leaves are computed when somebody asks for
+//! them. Where the program fails, the walk does, and its error is reported. A hook anywhere in this thread ends
+//! all programs, and counting begins anew.
+//!
+//! Limits: graphs of up to [`MOST_NODES`] nodes, whose values take up to [`MOST_BYTES`]; in others the arithmetic
+//! takes most of the time. Operators that run in the thread that asks for them (Python's), lengths that were
+//! asked for, several handles on one table, and arguments of functions that are being differentiated leave a
+//! graph to the walk.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::bound_program::BoundProgram;
+use super::node::{Core, Kind, Node, Variable};
+use super::own_changes::OwnChanges;
+use super::value::Value;
+use super::{asked_lengths, hook};
+use crate::array::{Array, Slice};
+use crate::error::Result;
+use crate::exec::{Executor, Leaf, Program, Wrt};
+use crate::table::{Gradient, Param, Table, changes};
+
+/// Passes by a walk before a program takes over.
+const PASSES: u8 = 8;
+
+/// Most nodes of a graph that has a program of its own.
+const MOST_NODES: usize = 256;
+
+/// Most bytes that a run of its program is on.
+const MOST_BYTES: usize = 1 << 18;
+
+/// What a root knows of its passes.
+enum BackwardPasses {
+    /// So many have found other values below.
+    Counted(u8),
+    /// The program is run from now on, while this thread has registered so many hooks.
+    Program(Box<KeptProgram>, u64),
+    /// There is no program, or it does not give the same bits.
+    Never,
+}
+
+/// A leaf that records a gradient.
+enum Recorder {
+    Parameter(Arc<Param>),
+    Independent(Variable),
+}
+
+impl Recorder {
+    /// Adds to the gradient.
+    fn add(&self, gradient: Gradient) -> Result<()> {
+        match self {
+            Recorder::Parameter(param) => param.accumulate(gradient),
+            Recorder::Independent(node) => match node.kind() {
+                Kind::Independent(_, collected) => collected.add(gradient),
+                _ => Ok(()),
+            },
+        }
+    }
+}
+
+/// A program with the leaves that its gradients go to.
+struct KeptProgram {
+    bound: BoundProgram,
+    tables: Vec<Arc<Table>>,
+    /// In the order of the program's gradients.
+    recorders: Vec<Recorder>,
+}
+
+/// The value of a root, and a gradient for each recorder.
+type ValueAndGradients = (Array, Vec<Gradient>);
+
+impl KeptProgram {
+    /// The program of a graph; `None` for one that is left to the walk.
+    fn new(root: &Variable) -> Result<Option<Self>> {
+        let nodes = root.topological()?;
+        let mut tables = HashSet::new();
+        let is_left = |node: &Variable| match node.kind() {
+            Kind::Operation(op) => op.stays_in_thread(),
+            Kind::Parameter(param) => !tables.insert(param.table().id()),
+            Kind::Independent(..) | Kind::Input(..) | Kind::Constant => false,
+        };
+        if nodes.len() > MOST_NODES || nodes.iter().any(is_left) {
+            return Ok(None);
+        }
+        let bound = BoundProgram::new(root, Wrt::All)?;
+        let recorder = |leaf: &Leaf| {
+            nodes.iter().find_map(|node| match (leaf, node.kind()) {
+                (Leaf::Parameter(table), Kind::Parameter(param)) => {
+                    Arc::ptr_eq(table, param.table())
+                        .then(|| Recorder::Parameter(Arc::clone(param)))
+                }
+                (Leaf::Independent(id, _), Kind::Independent(other, _)) => {
+                    (*id == other).then(|| Recorder::Independent(node.clone()))
+                }
+                _ => None,
+            })
+        };
+        let recorders: Option<Vec<Recorder>> =
+            bound.program().differentiable().map(recorder).collect();
+        Ok(recorders.map(|recorders| KeptProgram {
+            tables: bound.program().tables().to_vec(),
+            bound,
+            recorders,
+        }))
+    }
+
+    /// What a run computes; `None` if it is on many bytes, or a leaf has no gradient.
+    fn pass(&mut self) -> Result<Option<ValueAndGradients>> {
+        let _reading = Table::reading(self.tables.iter().map(|table| &**table))?;
+        // SAFETY: `_reading` keeps others from plain access until this function returns.
+        unsafe { self.bound.run(results) }
+    }
+
+    /// Whether a run gives these gradients, of the leaves beside them.
+    fn gives<'g>(&mut self, arrived: impl Iterator<Item = (&'g Rc<dyn Node>, &'g Value)>) -> bool {
+        let Ok(Some((_, mut gradients))) = self.pass() else {
+            return false;
+        };
+        let mut count = 0;
+        for (leaf, value) in arrived {
+            let is_of = |recorder: &Recorder| match (recorder, leaf.kind()) {
+                (Recorder::Parameter(param), Kind::Parameter(other)) => Arc::ptr_eq(param, other),
+                (Recorder::Independent(node), _) => Rc::ptr_eq(&node.0, leaf),
+                _ => false,
+            };
+            let Some(at) = self.recorders.iter().position(is_of) else {
+                return false;
+            };
+            let own = std::mem::replace(&mut gradients[at], Gradient::Dense(Array::from(0.0)));
+            if !value
+                .clone()
+                .into_gradient()
+                .is_ok_and(|walked| is_same(&walked, &own))
+            {
+                return false;
+            }
+            count += 1;
+        }
+        count == self.recorders.len()
+    }
+}
+
+/// What a run has computed; `None` if that is on many bytes, or a leaf has no gradient.
+fn results(program: &Program, executor: &Executor) -> Result<Option<ValueAndGradients>> {
+    if executor.plan().bytes() > MOST_BYTES {
+        return Ok(None);
+    }
+    let (value, gradients) = program.results(executor)?;
+    let gradients: Option<Vec<Gradient>> = gradients.into_iter().collect();
+    Ok(gradients.map(|gradients| (value, gradients)))
+}
+
+/// Whether two gradients have one form, and the same bits where somebody reads them.
+fn is_same(a: &Gradient, b: &Gradient) -> bool {
+    match (a, b) {
+        (Gradient::Dense(a), Gradient::Dense(b)) => has_same_bits(a, b),
+        (Gradient::Rows(a), Gradient::Rows(b)) => {
+            let parts = |rows: &crate::table::Rows| rows.try_coalesce()?.try_concat();
+            match (parts(a), parts(b)) {
+                (Ok((rows, x)), Ok((others, y))) => rows == others && has_same_bits(&x, &y),
+                _ => false,
+            }
+        }
+        _ => false,
+    }
+}
+
+fn has_same_bits(a: &Array, b: &Array) -> bool {
+    fn equal<T: Copy, B: PartialEq>(a: &[T], b: &[T], bits: impl Fn(T) -> B) -> bool {
+        a.iter().map(|&x| bits(x)).eq(b.iter().map(|&x| bits(x)))
+    }
+    let numbers = match (a.view().data, b.view().data) {
+        (Slice::F32(a), Slice::F32(b)) => equal(a, b, f32::to_bits),
+        (Slice::F64(a), Slice::F64(b)) => equal(a, b, f64::to_bits),
+        _ => false,
+    };
+    numbers && a.shape() == b.shape()
+}
+
+impl BackwardPasses {
+    /// The gradients of a pass by the program, and the leaves that they go to; the value of the root is up to
+    /// date then. `None`, and nothing is changed, if there is no program that can.
+    fn pass(&mut self, core: &Core) -> Option<(&[Recorder], Vec<Gradient>)> {
+        let is_outdated = |hooks| hooks != hook::registered() || asked_lengths::any();
+        if matches!(self, BackwardPasses::Program(_, hooks) if is_outdated(*hooks)) {
+            *self = BackwardPasses::Counted(0);
+        }
+        let BackwardPasses::Program(program, _) = self else {
+            return None;
+        };
+        let (now, own) = (changes(), OwnChanges::begin());
+        let (value, gradients) = program.pass().ok()??;
+        if !own.is_unchanged() {
+            return None;
+        }
+        core.set(Value::Dense(value), now).ok()?;
+        core.confirm(now);
+        Some((&program.recorders, gradients))
+    }
+
+    /// Takes note of a pass by a walk, and of the gradients that arrived.
+    fn count<'g>(
+        &mut self,
+        root: &Rc<dyn Node>,
+        arrived: impl Iterator<Item = (&'g Rc<dyn Node>, &'g Value)>,
+    ) {
+        let BackwardPasses::Counted(passes) = self else {
+            return;
+        };
+        *passes += 1;
+        if *passes < PASSES {
+            return;
+        }
+        *self = BackwardPasses::Never;
+        if root.core().traced() || asked_lengths::any() {
+            return;
+        }
+        let program = KeptProgram::new(&Variable(Rc::clone(root)));
+        if let Ok(Some(mut program)) = program
+            && program.gives(arrived)
+        {
+            *self = BackwardPasses::Program(Box::new(program), hook::registered());
+        }
+    }
+}
+
+/// Adds the gradients of a root by its program, and brings its value up to date. `false`, and nothing is changed,
+/// if there is no program that can.
+///
+/// # Errors
+/// [`Error::Memory`](crate::Error::Memory) as `backward`.
+pub(super) fn backward(root: &Rc<dyn Node>) -> Result<bool> {
+    let core = root.core();
+    let Some(mut kept) = core.kept_for_backward.take() else {
+        return Ok(false);
+    };
+    let repeated = kept.downcast_mut::<BackwardPasses>();
+    let added = match repeated.and_then(|repeated| repeated.pass(core)) {
+        None => Ok(false),
+        Some((recorders, gradients)) => {
+            let mut both = recorders.iter().zip(gradients);
+            both.try_for_each(|(recorder, gradient)| recorder.add(gradient))
+                .map(|()| true)
+        }
+    };
+    core.kept_for_backward.set(Some(kept));
+    added
+}
+
+/// Takes note of a pass by a walk that found other values below `root`, and of the gradients that arrived. After
+/// some of them a program takes over.
+pub(super) fn count<'g>(
+    root: &Rc<dyn Node>,
+    arrived: impl Iterator<Item = (&'g Rc<dyn Node>, &'g Value)>,
+) {
+    let core = root.core();
+    let kept = core.kept_for_backward.take();
+    let mut kept = kept.unwrap_or_else(|| Box::new(BackwardPasses::Counted(0)));
+    if let Some(repeated) = kept.downcast_mut::<BackwardPasses>() {
+        repeated.count(root, arrived);
+    }
+    core.kept_for_backward.set(Some(kept));
+}
+
+#[cfg(test)]
+mod tests;
