@@ -177,6 +177,7 @@ TRACING_REFUSES = {
     "mathematics.closure_over_sqrt",
     "mathematics.closure_over_tan",
     "mathematics.closure_over_tanh",
+    "mathematics.gamma_where_it_is_not_positive",
     "mathematics.hypotenuse",
     "mathematics.imported_by_name",
     "mathematics.in_a_loop",

@@ -54,10 +54,11 @@ def _finite_result(walker: Mathematics, x: int, made: int, node: ast.AST) -> Non
     walker.guard(walker.compute("bool_or", finite, given), "the result is infinite", node)
 
 
-def _positive(walker: Mathematics, x: int, made: int, node: ast.AST) -> None:
-    """The gamma function, of which the program has the positive numbers."""
+def _no_pole(walker: Mathematics, x: int, made: int, node: ast.AST) -> None:
+    """The gamma function has its poles at the whole numbers that are not positive."""
     above = walker.compute("greater_number", x, walker.constant(0.0))
-    walker.guard(above, "outside of what is computed here", node)
+    part = walker.compute("not_equal_number", x, walker.apply("floor", x))
+    walker.guard(walker.compute("bool_or", above, part), "outside of the domain", node)
     _finite_result(walker, x, made, node)
 
 
@@ -86,8 +87,8 @@ UNARY_MATH: dict[Any, tuple[str, Guard | None]] = {
     math.fabs: ("abs", None),
     math.erf: ("erf", None),
     math.erfc: ("erfc", None),
-    math.gamma: ("gamma", _positive),
-    math.lgamma: ("gammaln", _positive),
+    math.gamma: ("gamma", _no_pole),
+    math.lgamma: ("gammaln", _no_pole),
 }
 ABOVE = {math.log2: 0.0, math.log10: 0.0, math.log: 0.0, math.log1p: -1.0}
 ROUNDING = {math.floor: "floor_to_int", math.ceil: "ceil_to_int", math.trunc: "float_to_int"}
@@ -231,7 +232,7 @@ class Mathematics(Walker):
         return None
 
     def _guarded(self, name: str, guard: Guard | None, x: int, node: ast.AST) -> int:
-        if guard in (None, _finite_result, _positive):
+        if guard in (None, _finite_result, _no_pole):
             made = self.apply(name, x)
             if guard is not None:
                 guard(self, x, made, node)

@@ -47,6 +47,12 @@ for _name, _at in WRONG.items():
     add(_of(_name), _at, name=f"{_name}_raises")
 
 
+@at(-0.5)
+@at(-20.4)
+def gamma_where_it_is_not_positive(x):
+    return math.gamma(x) * 2.0 + math.lgamma(x)
+
+
 @at(1.5, 0.5)
 @at(-1.5, -0.5)
 def angle(y, x):
