@@ -92,3 +92,19 @@ def test_a_sum_is_compiled(name, monkeypatch):
     monkeypatch.setattr("wyrmling.transforms.tracing.Run.__init__", traced)
     for _ in range(3):
         agree(TRANSFORMS[name](summed, "source", x, 3), wanted)
+
+
+def from_the_integer_zero(x, n=2):
+    return sum(x[k] ** 3 for k in range(n))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_sum_of_elements_has_their_type(dtype):
+    """It is the integer 0 before the first turn, and a number of the array after it."""
+    x = np.array([0.5, 1.5], dtype)
+    gradients = [wy.grad(from_the_integer_zero, mode=mode)(x) for mode in ("source", "trace")]
+    agree(*gradients)
+    agree(*[wy.hessian(from_the_integer_zero, mode=mode)(x) for mode in ("source", "trace")])
+    assert gradients[0].dtype == dtype
+    with pytest.raises(TypeError, match="got int 0"):
+        wy.grad(from_the_integer_zero, mode="source")(x, 0)

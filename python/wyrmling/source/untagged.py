@@ -8,6 +8,7 @@ program leaves where a result has another.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -22,8 +23,8 @@ from .scope import Place
 
 def untagged(program: Program, singles: bool = False) -> Program:
     """The function where results of several forms are one floating-point number, or an array if it
-    is one for the samples; it leaves where a result is another thing. With ``singles`` it is a
-    number, which a float32 or an integer becomes too.
+    is one for the samples; it leaves where a result is another thing. The number is a float32 if no
+    other is computed. With ``singles`` it is a float, which a float32 or an integer becomes too.
 
     Raises SourceError where none is such a number, Left if it leaves for the samples.
     """
@@ -53,6 +54,9 @@ def untagged(program: Program, singles: bool = False) -> Program:
         fits = (builder.dtype(id), builder.ndim(id)) == (str(sample.dtype), sample.ndim)
         return id if fits else None
 
+    def single(form: Any) -> int | None:
+        return found[form.number] if isinstance(form, Leaf) and form.kind == "float32" else None
+
     def value(form: Any) -> int | None:
         if isinstance(form, Leaf) and form.kind in ("float", "float64"):
             return found[form.number]
@@ -78,8 +82,13 @@ def untagged(program: Program, singles: bool = False) -> Program:
         if not isinstance(form, Either):
             return form
         sample = array(form)
-        kind: Literal["float", "array"] = "float" if sample is None else "array"
-        find = value if sample is None else functools.partial(like, sample)
+        computed = {each.kind for each in form.forms if isinstance(each, Leaf)}
+        kind: Literal["float", "float32", "array"] = "float"
+        find: Callable[[Any], int | None] = value
+        if sample is not None:
+            kind, find = "array", functools.partial(like, sample)
+        elif not singles and "float32" in computed and not computed & {"float", "float64"}:
+            kind, find = "float32", single
         done = builder.block()
         results.append(builder.parameter(done, kind, sample))
         *others, last = [find(each) for each in form.forms]
