@@ -1,5 +1,6 @@
 """Operators of Python on variables: as on NumPy's arrays, with the right gradients."""
 
+import enum
 import math
 import operator
 from fractions import Fraction
@@ -16,6 +17,15 @@ OTHER = np.array([True, True, False])
 ARITHMETIC = [operator.mod, operator.floordiv, divmod]
 COMPARISONS = [getattr(operator, name) for name in ("lt", "le", "gt", "ge", "eq", "ne")]
 LOGICAL = [operator.and_, operator.or_, operator.xor]
+BINARY = [*COMPARISONS, *ARITHMETIC]
+BINARY += [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
+
+
+class Level(enum.IntEnum):
+    """Integers of a class of their own."""
+
+    ONE = 1
+    THREE = 3
 
 
 @pytest.mark.parametrize("f", ARITHMETIC)
@@ -208,3 +218,26 @@ def test_lists_and_reversed():
     np.testing.assert_array_equal(got, [[1.0, 1.0], [0.0, 0.0]])
     with pytest.raises(TypeError, match="without axes"):
         reversed(v[0, 0])
+
+
+@pytest.mark.parametrize("f", BINARY)
+@pytest.mark.parametrize("x", [2.5, 3.0, X])
+def test_integers_of_a_derived_class_are_integers(f, x):
+    v = wy.Variable(x)
+    for got, expected in [(f(v, Level.THREE), f(v, 3)), (f(Level.THREE, v), f(3, v))]:
+        pairs = zip(got, expected, strict=True) if f is divmod else [(got, expected)]
+        for one, other in pairs:
+            assert type(one) is type(other)
+            np.testing.assert_array_equal(
+                getattr(one, "value", one), getattr(other, "value", other)
+            )
+
+
+def test_integers_of_a_derived_class_have_no_effect_on_gradients():
+    assert wy.grad(lambda x: x**Level.THREE / Level.THREE - Level.ONE)(2.0) == 4.0
+    assert wy.grad(lambda x: x if x > Level.ONE else -x)(2.0) == 1.0
+    with pytest.raises(ZeroDivisionError):
+        wy.grad(lambda x: x / enum.IntEnum("Zero", {"NONE": 0}).NONE)(2.0)
+    y = wy.array(X)
+    y[0] = Level.THREE
+    assert y[0].item() == 3.0

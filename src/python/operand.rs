@@ -302,7 +302,7 @@ pub(super) fn comparison<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = left.py();
     if left.get().number
-        && let Ok(integer) = right.cast_exact::<PyInt>()
+        && let Ok(integer) = right.cast::<PyInt>()
         && let Some(answer) = beside_integer(op.name(), left, integer)?
     {
         return Ok(answer);

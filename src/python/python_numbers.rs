@@ -4,7 +4,7 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
-use pyo3::types::{PyBool, PyFloat, PyInt};
+use pyo3::types::{PyFloat, PyInt};
 
 use super::convert;
 use super::variable::PyVariable;
@@ -17,9 +17,7 @@ pub(super) fn is_python_number(object: &Bound<'_, PyAny>) -> bool {
     if let Ok(variable) = object.cast::<PyVariable>() {
         return variable.get().number;
     }
-    object.is_exact_instance_of::<PyFloat>()
-        || object.is_exact_instance_of::<PyInt>()
-        || object.is_instance_of::<PyBool>()
+    object.is_exact_instance_of::<PyFloat>() || object.is_instance_of::<PyInt>()
 }
 
 /// Raises what Python raises for an operator between two numbers where NumPy gives an infinity or
