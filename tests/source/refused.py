@@ -15,7 +15,6 @@ REFUSED = {
     "array_assignment.whether_two_names_parted",
     "arrays.array_without_axes",
     "arrays.mask",
-    "assignment.conditional_in_an_index",
     "arrays_without_axes.changed_in_place",
     "arrays_without_axes.in_single_precision",
     "arrays_without_axes.powers",

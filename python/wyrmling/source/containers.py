@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..ragged import Ragged
+from .cuts import is_computed
 from .numbers import OPERATORS
 from .state import ArrayContents, DictContents, GrownContents, ListContents
 from .values import (
@@ -29,13 +30,7 @@ from .values import (
     is_index,
     kind_of,
 )
-from .walker import Walker
-
-COMPUTED_INDEX = (
-    "loop over the items, or over a range whose length does not depend on what is computed; "
-    "or make it an array"
-)
-
+from .walker import COMPUTED_INDEX, LONGEST_UNROLLED, Walker
 
 LONGEST_PICKED = 64
 """Of how many items one is picked by an integer of the arguments."""
@@ -126,7 +121,10 @@ class Containers(Walker):
         if isinstance(value, Reference):
             contents = self.contents(value, node)
             if isinstance(contents, ListContents):
-                return self._of_sequence(contents.items, index, node, self.new_list)
+                picked = self._is_pick(contents.items, index)
+                if picked or not self._loosened_for(index, value, node):
+                    return self._of_sequence(contents.items, index, node, self.new_list)
+                return self.grown_item(value, index, node)
             if isinstance(contents, GrownContents):
                 return self.grown_item(value, index, node)
             if isinstance(contents, DictContents):
@@ -183,16 +181,30 @@ class Containers(Walker):
                 self.leave("a slice that Python refuses", node)
         if self._is_pick(items, index):
             return self._picked(items, Number("int", self.as_int(index)), node)
+        if all(isinstance(item, Known) for item in items):
+            copy = self.new_list(items)
+            if self._loosened_for(index, copy, node):
+                return self.grown_item(copy, index, node)
         at = self.position(index, len(items), node)
         return items[at]
 
+    def _loosened_for(self, index: Any, owner: Reference, node: ast.AST) -> bool:
+        """Whether a list was given a computed length, because items are looked up by an index that
+        is known in no run of a loop.
+        """
+        ends = index.over if isinstance(index, Lazy) and index.name == "slice" else (index,)
+        return self.loosens and any(map(is_computed, ends)) and self.loosened(owner, node)
+
     def _is_pick(self, items: tuple[Any, ...], index: Any) -> bool:
         """Whether one of these is picked while the program runs: a number, or by an argument."""
-        if not self.picks or not isinstance(index, Number) or index.seen is not None:
+        if not isinstance(index, Number) or index.seen is not None:
             return False
         if index.kind not in (*WHOLE, "bool") or not 0 < len(items) <= LONGEST_PICKED:
             return False
-        return index.id in self.varying or all(kind_of(item) is not None for item in items)
+        if index.id in self.varying:
+            return True
+        computed = self.picks or (self.loosens and not index.sources)
+        return computed and all(kind_of(item) is not None for item in items)
 
     def _picked(self, items: tuple[Any, ...], index: Any, node: ast.AST) -> Any:
         """The item at a place that is computed, found by halving."""
@@ -322,6 +334,8 @@ class Containers(Walker):
         if not isinstance(owner, Reference):
             self.leave("this has no items that can be assigned", node)
         contents = self.contents(owner, node)
+        if isinstance(contents, ListContents) and self._loosened_for(index, owner, node):
+            contents = self.contents(owner, node)
         if isinstance(contents, ListContents):
             items = list(contents.items)
             if is_slice(index):
@@ -354,6 +368,8 @@ class Containers(Walker):
         if not isinstance(owner, Reference):
             self.leave("this has no items that can be deleted", node)
         contents = self.contents(owner, node)
+        if isinstance(contents, ListContents) and self._loosened_for(index, owner, node):
+            contents = self.contents(owner, node)
         if isinstance(contents, ListContents):
             items = list(contents.items)
             if is_slice(index):
@@ -393,6 +409,11 @@ class Containers(Walker):
             assert many is not None
             if kind_of(count) not in ("int", "bool"):
                 self.leave("a sequence is repeated by integers only", node)
+            long = isinstance(count, Known) and count.object > LONGEST_UNROLLED
+            if many[0] is list and len(many[1]) == 1 and (long or is_computed(count)):
+                made = self.grown_product(many[1][0], count, node)
+                if made is not None:
+                    return made
             times = self.constant_of(
                 count, node, "a list of a computed length", "use np.zeros of a length that is given"
             )

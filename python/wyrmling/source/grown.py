@@ -20,6 +20,7 @@ import numpy as np
 
 from .columns import (
     CAPACITY,
+    ArrayForm,
     NumberForm,
     Packed,
     RowForm,
@@ -66,7 +67,11 @@ class Grown(Walker):
             room *= 2
         like = column.form.like
         self.expect_shapes()
-        made = self.constant(np.zeros((room, *like.shape[1:]), like.dtype))
+        zeros = np.zeros((room, *like.shape[1:]), like.dtype)
+        if zeros.ndim == 1 and all(isinstance(part, Known) for part in column.parts):
+            zeros[: len(column.parts)] = [part.object for part in column.parts]
+            return self.constant(zeros)
+        made = self.constant(zeros)
         for at, part in enumerate(column.parts):
             index = self.index_of(self.constant(at), self.node)
             made = self.apply("replace_row", made, self._held(part, column.form), index)
@@ -81,17 +86,35 @@ class Grown(Walker):
         rows = [parts_of(item, self.state.heap) for item in contents.items]
         for item in contents.items:
             self._bar(item)
-        columns = []
-        for at, one in enumerate(single_forms(form)):
-            parts = tuple(row[at] for row in rows)
-            arrays = [part for part in parts if isinstance(part, Array)]
-            bases: frozenset[int] = frozenset().union(*(part.bases for part in arrays))
-            outer: frozenset[Any] = frozenset().union(*(part.outer for part in arrays))
-            made = self.packed(Packed(parts, one))
-            columns.append(replace(one.like, id=made, bases=bases, outer=outer))
+        columns = tuple(
+            self._column(tuple(row[at] for row in rows), one)
+            for at, one in enumerate(single_forms(form))
+        )
         length = Number("int", self.constant(len(contents.items)))
-        self.store(value, GrownContents(form, length, tuple(columns)), node)
+        self.store(value, GrownContents(form, length, columns), node)
         return True
+
+    def _column(self, parts: tuple[Any, ...], form: NumberForm | ArrayForm) -> Array:
+        """A column that begins with these numbers or arrays."""
+        arrays = [part for part in parts if isinstance(part, Array)]
+        bases: frozenset[int] = frozenset().union(*(part.bases for part in arrays))
+        outer: frozenset[Any] = frozenset().union(*(part.outer for part in arrays))
+        return replace(form.like, id=self.packed(Packed(parts, form)), bases=bases, outer=outer)
+
+    def grown_product(self, item: Any, count: Any, node: ast.AST) -> Reference | None:
+        """``[item] * count`` as a list of computed length; None if it cannot have such an item."""
+        form = form_of(item, self.state.heap)
+        if form is None:
+            return None
+        self._bar(item)
+        length = self.larger(Number("int", self.as_int(count)), Known(0), node)
+        room = self._room(length, node)
+        columns = []
+        for part, one in zip(parts_of(item, self.state.heap), single_forms(form), strict=True):
+            column = self._column((part,), one)
+            made = cut(self, column, Known(0), room, Known(0), CAPACITY)
+            columns.append(replace(column, id=made))
+        return self.allocate(GrownContents(form, length, tuple(columns)))
 
     def _held(self, part: Any, form: Any) -> int:
         """A number or array as a row of a column."""

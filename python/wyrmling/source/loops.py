@@ -22,6 +22,7 @@ from .refuse import SourceError
 from .texts import IN_A_LOOP, PRINT_IN_A_LOOP
 from .values import Known, sources_of
 from .walker import (
+    COMPUTED_INDEX,
     CONFLICT,
     LONGEST_UNROLLED,
     LOST,
@@ -96,6 +97,22 @@ class Loops(Walker):
         bounds: frozenset[int] = frozenset(),
     ) -> tuple[list[Incoming], list[Incoming]]:
         """A loop: the ways on which it ended, and those that left it."""
+        outer, self.loosens = self.loosens, False
+        try:
+            return self._as_it_can_be(condition, body, step, node, count, bounds)
+        finally:
+            self.loosens = outer
+
+    def _as_it_can_be(
+        self,
+        condition: Step,
+        body: Step,
+        step: Step | None,
+        node: ast.AST,
+        count: int | None,
+        bounds: frozenset[int],
+    ) -> tuple[list[Incoming], list[Incoming]]:
+        """The loop as one of blocks, after its first run or from the start, or each run apart."""
         entry, block = self.state, self.state.block
         marks = self._marks()
         try:
@@ -128,14 +145,15 @@ class Loops(Walker):
         """Each run of the body by itself, because something has to be known in it; if that cannot
         be, a loop with lists of computed length.
         """
-        if not isinstance(need, Structural):
+        indexed = need.advice == COMPUTED_INDEX
+        if not (isinstance(need, Structural) or indexed):
             return self._each_apart(condition, body, step, node, count, bounds, need)
         entry, block, marks = self.state, self.state.block, self._marks()
         ways = [
             lambda: self._each_apart(condition, body, step, node, count, bounds, need),
-            lambda: self._growing(condition, body, step, node),
+            lambda: self._growing(condition, body, step, node, indexed),
         ]
-        if isinstance(node, ast.While) and isinstance(node.test, ast.Constant):
+        if not indexed and isinstance(node, ast.While) and isinstance(node.test, ast.Constant):
             # The number of turns is known of no condition.
             ways.reverse()
         work = self.work
@@ -149,15 +167,20 @@ class Loops(Walker):
         return ways[1]()
 
     def _growing(
-        self, condition: Step, body: Step, step: Step | None, node: ast.AST
+        self, condition: Step, body: Step, step: Step | None, node: ast.AST, indexed: bool
     ) -> tuple[list[Incoming], list[Incoming]]:
-        """A loop in which lists have lengths that are computed."""
+        """A loop in which lists have lengths that are computed; ``indexed`` if those whose items
+        are found by computed indices have one, too.
+        """
         entry, block, marks = self.state, self.state.block, self._marks()
+        self.loosens = indexed
         try:
             return self._rolled(condition, body, step, node, grows=True)
         except _Mixed:
             self._rewind(entry, block, marks)
-        return self.set_apart(lambda: self._peeled(condition, body, step, node, grows=True))
+            return self.set_apart(lambda: self._peeled(condition, body, step, node, grows=True))
+        finally:
+            self.loosens = False
 
     def _each_apart(
         self,

@@ -44,6 +44,10 @@ class Operations:
         """``del`` of an item of a list of computed length (``grown.py``)."""
         raise NotImplementedError
 
+    def grown_product(self, item: Any, count: Any, node: ast.AST) -> Any:
+        """``[item] * count`` as a list of computed length (``grown.py``)."""
+        raise NotImplementedError
+
     def grown_sum(self, left: Any, right: Any, node: ast.AST) -> Any:
         """The sum of two lists, one of which has a computed length (``grown.py``)."""
         raise NotImplementedError

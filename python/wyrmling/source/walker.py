@@ -41,6 +41,10 @@ from .values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+COMPUTED_INDEX = (
+    "loop over the items, or over a range whose length does not depend on what is computed; "
+    "or make it an array"
+)
 LONGEST_UNROLLED = 2000
 MOST_WORK = 30_000
 OTHER_LENGTH = "an array has another length than before"
@@ -101,6 +105,9 @@ class Walker(Operations):
         self.outer_places: dict[int, Any] = {}
         self.outer_arrays: dict[int, Any] = {}
         self.work = 0
+        # Whether a list gets a computed length where an item is looked up by a computed index: not
+        # where the index may be known in each run of a loop.
+        self.loosens = True
         # Whether it does what tracing answers otherwise, or refuses.
         self.asks_kind = self.takes_no_variable = False
         self.shapes: list[tuple[Any, tuple[int, ...]]] = []

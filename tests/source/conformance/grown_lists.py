@@ -224,3 +224,69 @@ def emptied_from_the_front(x):
         again = again[1:]
         x = x * 1.5 + len(first) + len(again)
     return np.sin(x)
+
+
+@at(0.7)
+@at(1.3)
+def one_of_three_in_turn(x):
+    weights = [1.0, 2.0, x]
+    total = x
+    turn = 0
+    while total < 10.0:
+        total += weights[turn % 3] * x + (x, 0.5)[turn % 2]
+        turn += 1
+    return total * turn
+
+
+@at(0.7)
+def a_ring(x):
+    ring = [x, 2.0 * x, 0.25]
+    total = x
+    at = 0
+    while total < 10.0:
+        ring[at % 3], ring[(at + 1) % 3] = ring[(at + 1) % 3], ring[at % 3] * 1.01
+        ring[-1 - at % 2] += x
+        total += ring[(at + 2) % 3]
+        at += 1
+    return total + sum(ring) * len(ring)
+
+
+@at(2.3)
+@at(-1.7)
+def at_an_index_of_a_float(x):
+    items = [x, x * x, 3.0, 0.5]
+    other = items
+    items[int(x)] = x * 2.0
+    return other[int(x)] * (1.0, x)[x > 0.0] + sum(other)
+
+
+@at(0.7, 2100)
+def a_table_of_many(x, n):
+    table = [0.0] * n
+    table[0] = x
+    for i in range(1, n):
+        table[i] = min(table[i - 1] * x + 0.5, table[i // 2] + x)
+    return sum(table) / n + table[-1]
+
+
+@at(2.5)
+@at(-2.5)
+def repeated_as_often_as_computed(x):
+    items = [x] * int(x * 2.0)
+    pairs = int(abs(x)) * [(x, 1.0)]
+    items.append(2.0)
+    for i in range(len(pairs)):
+        first, second = pairs[i]
+        pairs[i] = first * 2.0, second + i
+    return sum(items) + len(items) + sum(a * b for a, b in pairs)
+
+
+@at(1.5)
+@at(-2.5)
+def slices_and_deletion_at_an_index_of_a_float(x):
+    items = [x, 2.0, 3.0, 4.0 * x]
+    at = int(x)
+    total = sum(items[at:]) + sum(items[:at]) * 2.0
+    del items[at]
+    items.insert(at, 9.0 * x)
+    return total + items.pop(at) + sum(items)
