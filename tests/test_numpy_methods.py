@@ -135,3 +135,14 @@ def test_methods_of_ufuncs_are_numpys_or_refused(ufunc):
         expected = expected if isinstance(expected, tuple) else (expected,)
         for one, other in zip(got, expected, strict=True):
             np.testing.assert_allclose(getattr(one, "value", one), other, rtol=1e-12)
+
+
+def test_plain_arrays_are_clipped_to_variables():
+    bounded = {
+        "both": lambda x: X.clip(0.3, x),
+        "one": lambda x: X.clip(x),
+        "a number": lambda x: np.float64(2.0).clip(min=0.5, max=x),
+    }
+    for clipped in bounded.values():
+        found = wy.grad(lambda x, f=clipped: np.sum(f(x)), mode="trace")(1.25)
+        assert found == np.sum(clipped(1.25) == 1.25)

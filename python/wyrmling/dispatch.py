@@ -5,6 +5,7 @@ which look here; those that are operators by themselves (``np.sin``) the native 
 the rule table, with their names. What is in neither raises a TypeError that names the function.
 """
 
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -196,7 +197,11 @@ def functions() -> dict[Function, Function]:
     named |= _public(arrays) | _OTHERS
     decompositions = {name: f for name, f in _public(linalg).items() if name.islower()}
     decompositions |= numpy_factors.FUNCTIONS
-    return dict([*_pairs(np, named), *_pairs(np.linalg, decompositions)])
+    found = dict([*_pairs(np, named), *_pairs(np.linalg, decompositions)])
+    # The method of arrays calls a universal function that NumPy does not export.
+    # NumPy 2 names its module otherwise.
+    inner: Any = sys.modules.get("numpy._core.umath") or sys.modules["numpy.core.umath"]
+    return found | {inner.clip: named["clip"]}
 
 
 # Native functions that have an ``out`` in NumPy.
