@@ -25,6 +25,9 @@ from .values import (
 )
 from .walker import Walker
 
+OF_ONE_NUMBER = frozenset({"clip", "max", "mean", "min", "prod", "squeeze", "std", "sum", "var"})
+"""Methods of NumPy's numbers that are its functions of that name."""
+
 
 class Methods(Walker):
     """What containers do."""
@@ -97,6 +100,8 @@ class Methods(Walker):
             self.ask_kind(owner)
             plain = int if owner.kind == "int64" else float
             return self.call(Known(plain), [owner], {}, node)
+        if name in OF_ONE_NUMBER and owner.kind in ("float64", "float32"):
+            return self.call(Known(getattr(np, name)), [owner, *args], keywords, node)
         operators = {"__add__": "Add", "__mul__": "Mult", "__sub__": "Sub", "__truediv__": "Div"}
         if name in operators and len(args) == 1 and kind_of(args[0]) is not None:
             return self.binary(operators[name], owner, args[0], node)

@@ -125,3 +125,10 @@ def truth_of_numpy(x, flag):
 @at(0.3)
 def sigmoid(x):
     return 1 / (1 + np.exp(-x))
+
+
+@at(np.array([0.5, -1.5]))
+@at(np.array([2.5, 0.75]))
+def methods_of_a_number_of_numpy(w):
+    total = (w @ w).sum() + w[0].mean() * w[1].prod(axis=0) + w[1].std()
+    return total * w[0].clip(-1.0, 1.0).squeeze() + w[0].max() * w[1].min(0)
