@@ -6,6 +6,7 @@ sample at a time, applied here, and from the same loss with a loop that no batch
 
 from __future__ import annotations
 
+import enum
 import math
 from typing import Any
 
@@ -410,3 +411,22 @@ def test_a_comparison_of_one_arm_alone_is_named() -> None:
 
     with pytest.raises(wy.SourceError, match="above"):
         trained(loss, columns(np.float64), np.float64)
+
+
+class Weight(enum.IntEnum):
+    """Integers of a class of their own."""
+
+    SMALL = 1
+    LARGE = 3
+
+
+def test_members_of_an_enumeration_are_integers() -> None:
+    def of(small: int, large: int) -> Any:
+        def loss(P: Any, Q: Any, user: Any, item: Any, rating: Any) -> Any:
+            x = rating - P[user] @ Q[item]
+            return x * x * large if x > small else small * abs(x)
+
+        return trained(loss, columns(np.float64), np.float64)
+
+    for found, wanted in zip(of(Weight.SMALL, Weight.LARGE), of(1, 3), strict=True):
+        np.testing.assert_array_equal(found, wanted)

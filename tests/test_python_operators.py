@@ -221,16 +221,21 @@ def test_lists_and_reversed():
 
 
 @pytest.mark.parametrize("f", BINARY)
-@pytest.mark.parametrize("x", [2.5, 3.0, X])
+@pytest.mark.parametrize("x", [2.5, 3.0, X, X.astype(np.float32)])
 def test_integers_of_a_derived_class_are_integers(f, x):
     v = wy.Variable(x)
-    for got, expected in [(f(v, Level.THREE), f(v, 3)), (f(Level.THREE, v), f(3, v))]:
+    for got, expected in [
+        (f(v, Level.THREE), f(x, Level.THREE)),
+        (f(Level.THREE, v), f(Level.THREE, x)),
+    ]:
         pairs = zip(got, expected, strict=True) if f is divmod else [(got, expected)]
         for one, other in pairs:
-            assert type(one) is type(other)
-            np.testing.assert_array_equal(
-                getattr(one, "value", one), getattr(other, "value", other)
-            )
+            np.testing.assert_array_equal(getattr(one, "value", one), other)
+
+
+def test_integers_of_a_derived_class_widen_float32_as_numpys_do():
+    x = X.astype(np.float32)
+    assert (wy.Variable(x) * Level.THREE).dtype == (x * Level.THREE).dtype
 
 
 def test_integers_of_a_derived_class_have_no_effect_on_gradients():

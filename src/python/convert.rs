@@ -175,7 +175,7 @@ pub(super) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
     if let Ok(x) = object.cast_exact::<PyFloat>() {
         return Ok(Some(x.value()));
     }
-    if object.is_instance_of::<PyInt>() {
+    if object.cast_exact::<PyInt>().is_ok() || object.is_instance_of::<PyBool>() {
         return Ok(Some(object.extract()?));
     }
     Ok(None)

@@ -262,6 +262,7 @@ pub(super) fn other(
         return Ok(Some(Constant::new(x).boxed()));
     }
     let known = convert::number(object)?.is_some()
+        || object.is_instance_of::<PyInt>()
         || object.is_instance_of::<PyList>()
         || object.is_instance_of::<PyTuple>()
         || object.hasattr(intern!(object.py(), "__array__"))?;

@@ -38,6 +38,7 @@ from .values import (
     kind_of,
     number_of,
     sources_of,
+    whole_beside,
 )
 from .walker import Walker
 
@@ -162,7 +163,12 @@ class Numbers(Walker):
         if isinstance(left, Text) or isinstance(right, Text):
             return self.joined_text([left, right]) if operator == "Add" else Text()
         found = self._overloaded(operator, left, right, node)
-        return self.sequence_operator(operator, left, right, node) if found is None else found
+        if found is not None:
+            return found
+        whole = whole_beside(left, right), whole_beside(right, left)
+        if whole[0] is not left or whole[1] is not right:
+            return self.binary(operator, *whole, node)
+        return self.sequence_operator(operator, left, right, node)
 
     def _beside(self, value: Any, other: Any, operator: str, node: ast.AST) -> Any:
         """An operand; a computed integer beside an array of floats is a float, as NumPy makes it

@@ -43,6 +43,7 @@ from .values import (
     number_of,
     same_object,
     sources_of,
+    whole_beside,
 )
 from .walker import Walker
 
@@ -214,6 +215,9 @@ class Truth(Walker):
             found = self._own(operator, left, right, node)
             if found is not None:
                 return found
+        whole = whole_beside(left, right), whole_beside(right, left)
+        if whole[0] is not left or whole[1] is not right:
+            return self.compare(operator, *whole, node)
         alone = [_is_only_itself(one) for one in (left, right)]
         if operator in ("Eq", "NotEq") and any(alone):
             if all(alone):

@@ -394,6 +394,16 @@ def kind_of(value: Value) -> str | None:
     return None
 
 
+def whole_beside(value: Any, other: Any) -> Any:
+    """An integer of a derived class beside a computed number, as that integer; anything else as it
+    is. NumPy's float32 takes it for one of 64 bits.
+    """
+    derived = isinstance(value, Known) and isinstance(value.object, int)
+    if not derived or type(value.object) in KINDS or kind_of(other) in (None, "float32"):
+        return value
+    return Known(int.__pos__(value.object))
+
+
 def number_of(value: Any) -> Any:
     """The number of an array without axes; anything else as it is."""
     return value.number if isinstance(value, Single) else value

@@ -1,5 +1,7 @@
 """Python's integers beside floats: exact, of any size, and Python's rules of division."""
 
+import enum
+
 from .case import at
 
 
@@ -230,3 +232,19 @@ def fibonacci_beyond_64_bits(x, n):
 @at(2.5, 6)
 def minimum_of_integers(x, n):
     return x * min(n, 4) + max(n, 9) + abs(-n) + sum([n, 1])
+
+
+class Level(enum.IntEnum):
+    """Integers of a class of their own."""
+
+    LOW = 1
+    HIGH = 3
+
+
+@at(0.7)
+@at(2.5)
+def members_of_an_enumeration(x):
+    y = x * Level.HIGH - Level.LOW / x
+    if x > Level.LOW and Level.HIGH != x:
+        return y**Level.HIGH
+    return y + Level.HIGH % x
