@@ -1,6 +1,7 @@
 """Every construct of Python is supported or refused, and errors point at it."""
 
 import ast
+import enum
 import operator
 import pickle
 import re
@@ -208,3 +209,16 @@ def test_a_write_to_what_is_outside_is_refused_by_where_it_is(f, what):
     with pytest.raises(wy.SourceError, match=re.escape(what)):
         wy.grad(f, mode="source")(1.0, [1.0])
     assert SEEN["all"] == [1.0]
+
+
+def test_a_dict_by_integers_of_a_derived_class_is_refused():
+    """And is no fault of the reader: a program has keys of exact types."""
+    level = enum.IntEnum("Level", "LOW HIGH")
+    rates = {level.LOW: 2.0, level.HIGH: 3.0}
+
+    def f(x):
+        return rates[level.HIGH] * x
+
+    with pytest.raises(wy.SourceError, match="a captured dict of such keys"):
+        wy.grad(f, mode="source")(1.0)
+    assert wy.grad(f)(1.0) == 3.0

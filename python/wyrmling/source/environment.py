@@ -233,7 +233,7 @@ class Environment(Walker):
             reference = self.allocate(ListContents(tuple(items), external=True))
         else:
             self.needs.keys(place, found)
-            if not all(isinstance(key, str | int | float | bool | None) for key in found):
+            if not {type(key) for key in found} <= {str, int, float, bool, type(None)}:
                 self.refuse(node, "a captured dict of such keys", "use strings or integers")
             values = [self.known(one, place.item(key), node) for key, one in found.items()]
             reference = self.allocate(DictContents(tuple(found), tuple(values), external=True))
