@@ -197,14 +197,14 @@ def functions() -> dict[Function, Function]:
     named |= _public(arrays) | _OTHERS
     decompositions = {name: f for name, f in _public(linalg).items() if name.islower()}
     decompositions |= numpy_factors.FUNCTIONS
-    found = dict([*_pairs(np, named), *_pairs(np.linalg, decompositions)])
-    # The method of arrays calls a universal function that NumPy does not export.
-    # NumPy 2 names its module otherwise.
-    inner: Any = sys.modules.get("numpy._core.umath") or sys.modules["numpy.core.umath"]
-    return found | {inner.clip: named["clip"]}
+    return dict([*_pairs(np, named), *_pairs(np.linalg, decompositions)])
 
 
 # Native functions that have an ``out`` in NumPy.
 _WIDE |= {name: _with_out(name, getattr(_core, name)) for name in ("dot", "outer")}
 _WIDE["fix"] = _with_out("fix", _core.trunc)
-_core.register_functions(functions() | _refusals(), dict(_pairs(np, _WIDE)))
+# The method ``clip`` of arrays calls a universal function that NumPy does not export. NumPy 2 names
+# its module otherwise.
+_INNER: Any = sys.modules.get("numpy._core.umath") or sys.modules["numpy.core.umath"]
+_BEHIND = {_INNER.clip: plain.inner(arrays.clip)}
+_core.register_functions(functions() | _refusals() | _BEHIND, dict(_pairs(np, _WIDE)))
