@@ -24,7 +24,7 @@ pub use shape::{Broadcast, Shape, broadcast, element_count, normalize_axis, show
 pub(crate) use shape::{equal_shapes, size};
 pub use summary::Summary;
 pub use view::{Number, Slice, SliceMut, Typed, View, ViewMut};
-pub(crate) use view::{all_finite, with_real};
+pub(crate) use view::{all_finite, all_within, with_real};
 
 use crate::error::{Error, Result};
 use crate::reserve;

@@ -30,11 +30,16 @@ pub enum SliceMut<'a> {
     U32(&'a mut [u32]),
 }
 
-/// Whether all numbers are finite. They are looked at by the hundred, for without an early exit LLVM
-/// vectorises the loop.
+/// Whether all numbers are finite.
 pub(crate) fn all_finite<T: Real>(numbers: &[T]) -> bool {
+    all_within(numbers, T::max_value())
+}
+
+/// Whether all numbers are between -`limit` and `limit`. They are looked at by the hundred, for without an
+/// early exit LLVM vectorises the loop.
+pub(crate) fn all_within<T: Real>(numbers: &[T], limit: T) -> bool {
     let mut chunks = numbers.chunks(128);
-    chunks.all(|chunk| chunk.iter().fold(true, |all, x| all & x.is_finite()))
+    chunks.all(|chunk| chunk.iter().fold(true, |all, x| all & (x.abs() <= limit)))
 }
 
 /// A contiguous array to read.

@@ -19,6 +19,7 @@ mod by_name;
 mod distinct;
 pub(crate) mod gradient;
 mod grouped;
+mod ordinary;
 mod pass;
 mod penalty;
 mod powers;
@@ -40,7 +41,7 @@ pub use rule::Rule;
 pub use settings::{L2Per, Settings};
 pub use snapshot::{Resumed, Snapshot};
 
-use crate::array::{Array, Typed, with_real};
+use crate::array::{Array, Dense, Typed, with_real};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::process::Mutex;
@@ -57,7 +58,7 @@ pub(crate) use undo::Touched;
 struct Work<'p> {
     table: &'p Arc<Table>,
     state: Arc<State>,
-    rows: Option<Vec<u32>>,
+    rows: Option<Dense<u32>>,
     values: Array,
 }
 
@@ -66,15 +67,15 @@ impl Work<'_> {
     fn touched(&self) -> Touched<'_> {
         Touched {
             table: self.table,
-            rows: self.rows.as_deref(),
+            rows: self.rows.as_ref().map(Dense::as_slice),
         }
     }
 
     /// The parameter and its state, as far as they will change.
     fn all_touched(&self) -> impl Iterator<Item = Touched<'_>> {
-        let rows = self.rows.as_deref();
+        let touched = self.touched();
         let state = self.state.slots.iter();
-        std::iter::once(self.touched()).chain(state.map(move |table| Touched { table, rows }))
+        std::iter::once(touched).chain(state.map(move |table| Touched { table, ..touched }))
     }
 
     /// What to report if the step was too large for the numbers of the parameter's type.
@@ -181,11 +182,19 @@ impl Optimizer {
     fn step_all(&self, params: &[&Param]) -> Result<()> {
         let work = self.prepare(params)?;
         let _locks = Table::exclusive_all(work.iter().map(|item| &**item.table))?;
+        interrupt::check()?;
+        // SAFETY: `_locks` holds exclusive access to the tables; their state is reached through the same
+        // optimizer and table only; `Rows` checked its indices against the table.
+        if unsafe { self.is_ordinary(&work) } {
+            let mut items = work.iter();
+            // SAFETY: as above, until this function returns.
+            return items.try_for_each(|item| unsafe { self.apply(Access::Alone, item) });
+        }
         let touched = || work.iter().flat_map(Work::all_touched);
         // SAFETY: `_locks` holds exclusive access to the tables; their state is reached through
         // the same optimizer and table only; `Rows` checked its indices against the table.
         let copy = |touched: Touched<'_>| unsafe { touched.copy() };
-        let before: SmallVec<[RowsCopy; 4]> = touched().map(copy).collect::<Result<_>>()?;
+        let before: Vec<RowsCopy> = touched().map(copy).collect::<Result<_>>()?;
         interrupt::check()?;
         let apply = |item: &Work<'_>| {
             // SAFETY: nobody else uses the table, since `_locks` holds exclusive access until this function
@@ -255,7 +264,7 @@ impl Optimizer {
             let (rows, values) = match gradient {
                 Gradient::Dense(values) => (None, values),
                 Gradient::Rows(rows) => {
-                    let (indices, values) = rows.try_concat()?;
+                    let (indices, values) = rows.try_into_concat()?;
                     (Some(indices), values)
                 }
             };
@@ -277,6 +286,16 @@ impl Optimizer {
         Ok(work)
     }
 
+    /// What a gradient is applied to.
+    fn target<'w>(&self, work: &'w Work<'_>) -> StepTarget<'w> {
+        StepTarget {
+            table: work.table,
+            state: &work.state,
+            rule: self.rule,
+            settings: self.settings_of(work.table),
+        }
+    }
+
     /// Applies one gradient.
     ///
     /// # Errors
@@ -285,12 +304,7 @@ impl Optimizer {
     /// # Safety
     /// The table and its state are reached by others as `access` says.
     unsafe fn apply(&self, access: Access, work: &Work<'_>) -> Result<()> {
-        let target = StepTarget {
-            table: work.table,
-            state: &work.state,
-            rule: self.rule,
-            settings: self.settings_of(work.table),
-        };
+        let target = self.target(work);
         with_real!(work.table.ty().dtype, T => {
             let numbers = <T as Typed>::slice(work.values.view().data);
             match &work.rows {
@@ -304,6 +318,7 @@ impl Optimizer {
                     unsafe { apply::dense(access, &target, numbers, 1, &mut scratch) };
                 }
                 Some(indices) => {
+                    let indices = indices.as_slice();
                     let (width, count) = (work.table.width(), indices.len());
                     let mut scratch = match (target.groups(), access) {
                         (false, _) => Scratch::<T>::none(),

@@ -5,7 +5,7 @@
 //! and for each slot of its state.
 
 use super::grouped::PIECE;
-use crate::array::{Array, Dense, Number, Real, all_finite, with_real};
+use crate::array::{Array, Dense, Number, Real, all_within, with_real};
 use crate::error::Result;
 use crate::interrupt;
 use crate::simd::Scalar;
@@ -130,8 +130,18 @@ impl<'a> Touched<'a> {
     /// # Safety
     /// As for [`copy`](Self::copy).
     pub(crate) unsafe fn is_finite(self) -> bool {
+        // SAFETY: by the conditions of this function, which are the same.
+        unsafe { self.is_within(f64::INFINITY) }
+    }
+
+    /// Whether all numbers are finite, and between -`limit` and `limit`.
+    ///
+    /// # Safety
+    /// As for [`copy`](Self::copy).
+    pub(super) unsafe fn is_within(self, limit: f64) -> bool {
         const SOME: usize = 64;
         with_real!(self.table.ty().dtype, T => {
+            let limit = T::of(limit).min(T::MAX);
             let mut copy = [T::default(); SOME];
             for (at, length) in self.places::<T>() {
                 let mut seen = 0;
@@ -140,7 +150,7 @@ impl<'a> Touched<'a> {
                     // SAFETY: the place is `length` numbers of the table, which others reach by moves if
                     // at all, and from `seen` on there are as many as `copy` has.
                     unsafe { moves::load_row(at.wrapping_add(seen), copy) };
-                    if !all_finite(copy) {
+                    if !all_within(copy, limit) {
                         return false;
                     }
                     seen += SOME;

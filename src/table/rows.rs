@@ -206,6 +206,27 @@ impl Rows {
         Ok((indices, values))
     }
 
+    /// As [`try_concat`](Self::try_concat), without a copy of what is one piece already.
+    ///
+    /// # Errors
+    /// As [`try_concat`](Self::try_concat).
+    pub(crate) fn try_into_concat(mut self) -> Result<(Dense<u32>, Array)> {
+        let first = self.parts.pop();
+        match (first, &self.parts[..]) {
+            (
+                Some(Placed {
+                    at: At::Index(indices),
+                    values,
+                    ..
+                }),
+                [],
+            ) => return Ok((indices, values)),
+            (first, _) => self.parts.extend(first),
+        }
+        let (indices, values) = self.try_concat()?;
+        Ok((Dense::from(indices), values))
+    }
+
     /// The same gradient with ascending indices, each once.
     ///
     /// # Panics
