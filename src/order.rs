@@ -3,6 +3,8 @@
 //! The library's sort is compiled for each type that is sorted, which takes about two kilobytes of the wheel
 //! each time. What is not sorted for speed is sorted here: all of it by one sort of numbers and positions.
 
+use smallvec::SmallVec;
+
 /// Sorts items by a key, in ascending order; equal ones stay as they come.
 pub(crate) fn sort_by_key<T>(items: &mut Vec<T>, key: impl Fn(&T) -> usize) {
     let mut order: Vec<(usize, usize)> = items.iter().map(key).zip(0..).collect();
@@ -11,9 +13,46 @@ pub(crate) fn sort_by_key<T>(items: &mut Vec<T>, key: impl Fn(&T) -> usize) {
     items.extend(order.into_iter().filter_map(|(_, k)| unsorted[k].take()));
 }
 
+/// So many items are sorted in place, one after the other.
+const FEW: usize = 8;
+
+/// As [`sort_by_key`], for items that are few or in order already, as a rule.
+pub(crate) fn sort_few_by_key<A: smallvec::Array>(
+    items: &mut SmallVec<A>,
+    key: impl Fn(&A::Item) -> usize,
+) {
+    if items.is_sorted_by_key(&key) {
+        return;
+    }
+    if items.len() > FEW {
+        let mut all: Vec<A::Item> = items.drain(..).collect();
+        sort_by_key(&mut all, key);
+        items.extend(all);
+        return;
+    }
+    for end in 1..items.len() {
+        let mut at = end;
+        while at > 0 && key(&items[at - 1]) > key(&items[at]) {
+            items.swap(at - 1, at);
+            at -= 1;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::sort_by_key;
+    use super::*;
+
+    #[test]
+    fn few_items_are_put_in_order_as_many_are() {
+        for count in [0, 1, 2, FEW, FEW + 1, 50] {
+            let mut pairs: SmallVec<[(usize, usize); 4]> =
+                (0..count).map(|k| (k * 7 % 5, k)).collect();
+            sort_few_by_key(&mut pairs, |pair| pair.0);
+            assert_eq!(pairs.len(), count);
+            assert!(pairs.is_sorted(), "equal ones stay as they come: {pairs:?}");
+        }
+    }
 
     #[test]
     fn equal_items_stay_as_they_come() {

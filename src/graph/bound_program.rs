@@ -6,13 +6,12 @@
 //! Limit: a few plans are kept, each for inputs of other shapes; with one more they are made anew.
 
 use std::cell::Ref;
-use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
 use super::node::{IntoDyn, Kind, Variable};
 use crate::array::{Array, Shape, Slice, equal_shapes};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exec::{Executor, ExecutorSet, Leaf, Program, Wrt};
 use crate::rules::check_indices;
 
@@ -42,27 +41,18 @@ impl BoundProgram {
     /// As [`freeze`](Variable::freeze).
     pub(crate) fn new<N: ?Sized + IntoDyn>(root: &Variable<N>, wrt: Wrt) -> Result<Self> {
         let program = root.freeze()?;
-        let by_id = |node: Variable| match node.kind() {
-            Kind::Input(id, _) | Kind::Independent(id, _) => Some((id, node.clone())),
-            _ => None,
-        };
-        let nodes: HashMap<u64, Variable> =
-            root.topological()?.into_iter().filter_map(by_id).collect();
-        let mut leaves = Vec::new();
-        for (leaf, of) in program.leaves().iter().enumerate() {
-            let (Leaf::Input { id, .. } | Leaf::Independent(id, _)) = of else {
-                continue;
-            };
-            let Some(node) = nodes.get(id) else {
-                let label = of.label();
-                return Err(Error::State(format!("{label} is not in the graph")));
-            };
-            leaves.push(BoundLeaf {
-                leaf,
-                node: node.clone(),
-                is_input: matches!(of, Leaf::Input { .. }),
-            });
-        }
+        let nodes = root.topological()?.into_iter();
+        let held =
+            nodes.filter(|node| matches!(node.kind(), Kind::Input(..) | Kind::Independent(..)));
+        let of_program = program.leaves().iter().enumerate();
+        let of_program = of_program.filter(|(_, leaf)| !matches!(leaf, Leaf::Parameter(_)));
+        // `freeze` makes the leaves in the order of the nodes.
+        let leaves = of_program.zip(held).map(|((leaf, of), node)| BoundLeaf {
+            leaf,
+            node,
+            is_input: matches!(of, Leaf::Input { .. }),
+        });
+        let leaves: Vec<BoundLeaf> = leaves.collect();
         Ok(BoundProgram {
             executors: ExecutorSet::new(program.tables())?,
             program,
@@ -79,7 +69,7 @@ impl BoundProgram {
     /// Runs on the values that the leaves have, and hands the executor to `then`.
     ///
     /// # Errors
-    /// [`Error::Shape`] or [`Error::Index`] if a value of an input does not fit, whatever an operator reports,
+    /// [`Error::Shape`](crate::Error::Shape) or [`Error::Index`](crate::Error::Index) if a value of an input does not fit, whatever an operator reports,
     /// and those of `then`.
     ///
     /// # Safety

@@ -14,7 +14,6 @@
 //! asked for, several handles on one table, and arguments of functions that are being differentiated leave a
 //! graph to the walk.
 
-use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -81,13 +80,18 @@ impl KeptProgram {
     /// The program of a graph; `None` for one that is left to the walk.
     fn new(root: &Variable) -> Result<Option<Self>> {
         let nodes = root.topological()?;
-        let mut tables = HashSet::new();
-        let is_left = |node: &Variable| match node.kind() {
+        let mut tables = Vec::new();
+        let mut is_left = |node: &Variable| match node.kind() {
             Kind::Operation(op) => op.stays_in_thread(),
-            Kind::Parameter(param) => !tables.insert(param.table().id()),
+            Kind::Parameter(param) => {
+                let id = param.table().id();
+                let is_second = tables.contains(&id);
+                tables.push(id);
+                is_second
+            }
             Kind::Independent(..) | Kind::Input(..) | Kind::Constant => false,
         };
-        if nodes.len() > MOST_NODES || nodes.iter().any(is_left) {
+        if nodes.len() > MOST_NODES || nodes.iter().any(&mut is_left) {
             return Ok(None);
         }
         let bound = BoundProgram::new(root, Wrt::All)?;

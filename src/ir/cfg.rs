@@ -10,6 +10,7 @@
 //!
 //! Limit: a graph is of the function as it was; a pass that changes jumps makes a new one.
 
+use crate::order;
 use smallvec::SmallVec;
 
 use super::function::Function;
@@ -319,7 +320,7 @@ impl Cfg {
                     waiting.extend(self.predecessors[block].iter().map(|edge| edge.from));
                 }
             }
-            blocks.sort_unstable_by_key(|&block| self.place(block).position);
+            order::sort_by_key(&mut blocks, |&block| self.place(block).position as usize);
             self.loops.push(NaturalLoop {
                 header,
                 blocks,

@@ -44,6 +44,7 @@ pub use snapshot::{Resumed, Snapshot};
 use crate::array::{Array, Dense, Typed, with_real};
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::order;
 use crate::process::Mutex;
 use crate::table::{Gradient, Param, Table};
 use distinct::DistinctRows;
@@ -277,7 +278,7 @@ impl Optimizer {
             });
         }
         // In a fixed order, so that two callers cannot wait for each other.
-        work.sort_unstable_by_key(|w| w.table.id());
+        order::sort_few_by_key(&mut work, |w| w.table.id() as usize);
         if work.windows(2).any(|w| w[0].table.id() == w[1].table.id()) {
             return Err(Error::Value(
                 "parameters: the same parameter was given twice".into(),

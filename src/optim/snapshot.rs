@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{Optimizer, State};
 use crate::array::{Array, View, show_shape, with_real};
 use crate::error::{Error, Result};
+use crate::order;
 use crate::table::Table;
 
 /// What an optimizer remembers about one parameter.
@@ -47,7 +48,7 @@ impl Optimizer {
             .filter_map(|(table, state)| Some((table.upgrade()?, Arc::clone(state))))
             .collect();
         drop(states);
-        found.sort_unstable_by_key(|(table, _)| table.id());
+        order::sort_by_key(&mut found, |(table, _)| table.id() as usize);
         let copy = |(table, state): (Arc<Table>, Arc<State>)| {
             let slots = state.copied(&table)?;
             Ok(Snapshot { table, slots })

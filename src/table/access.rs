@@ -8,6 +8,7 @@ use super::lock::{self, HeldLocks, Mode, Refused, Trained};
 use super::storage::{Table, refusal};
 use crate::array::{Array, Number, View, show_shape, with_real};
 use crate::error::{Error, Result};
+use crate::order;
 
 impl Table {
     /// Replaces all numbers.
@@ -155,7 +156,7 @@ pub(super) type Tables<'a> = SmallVec<[&'a Table; 4]>;
 /// Tables as [`lock`] numbers them.
 pub(super) fn sorted<'a>(tables: impl Iterator<Item = &'a Table>) -> Tables<'a> {
     let mut sorted: Tables<'a> = tables.collect();
-    sorted.sort_unstable_by_key(|table| table.id());
+    order::sort_few_by_key(&mut sorted, |table| table.id() as usize);
     sorted.dedup_by_key(|table| table.id());
     sorted
 }

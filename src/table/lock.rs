@@ -39,6 +39,7 @@ use super::record::{Attempt, BUSY, CHANGED, LockRequest, Record, Run, Runs, unus
 pub(super) use super::record::{Lock, Mode, Refused};
 use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, thread_local};
 use crate::error::Result;
+use crate::order;
 use crate::{interrupt, process};
 
 /// A run that a thread works for.
@@ -261,7 +262,7 @@ type Locks<'a> = SmallVec<[(&'a Lock, Mode); 4]>;
 
 /// Locks, each once, in the order of their numbers.
 fn ordered(mut locks: Locks<'_>) -> Locks<'_> {
-    locks.sort_unstable_by_key(|(lock, _)| lock.id);
+    order::sort_few_by_key(&mut locks, |(lock, _)| lock.id as usize);
     locks.dedup_by_key(|(lock, _)| lock.id);
     locks
 }

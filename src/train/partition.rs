@@ -33,6 +33,7 @@ use super::dealt_rows::{Among, DealtRows};
 use super::sampling::Sampler;
 use crate::array::filled;
 use crate::error::Result;
+use crate::order;
 use crate::split;
 use crate::table::Table;
 use crate::table::moves::CACHE_LINE;
@@ -113,7 +114,7 @@ impl Partition {
         };
         let looked_up = lookups.iter().filter(|l| columns.contains(&l.input));
         let mut tables: Vec<_> = looked_up.map(|l| (l.number, l.table)).collect();
-        tables.sort_unstable_by_key(|(number, _)| *number);
+        order::sort_by_key(&mut tables, |(number, _)| *number);
         tables.dedup_by_key(|(number, _)| *number);
         let size = |table: &Table| table.ty().size() * table.ty().dtype.size();
         let bytes: usize = tables.iter().map(|(_, table)| size(table)).sum();

@@ -57,15 +57,17 @@ impl SampleGroups {
     /// Groups by what samples look up; an input has so many elements a sample. `None` if they look up too
     /// much.
     pub(super) fn new(mut lookups: Lookups, elements: &[usize]) -> Option<Self> {
+        // Sorted by table and input.
         lookups.sort_unstable();
         lookups.dedup();
-        let tables = lookups.chunk_by(|(a, _), (b, _)| a == b);
-        let mut tables: Vec<Vec<usize>> = tables
-            .map(|of_table| of_table.iter().map(|&(_, input)| input).collect())
-            .collect();
-        // Tables that the same inputs name rows of, as those of factors and biases, are shared alike.
-        tables.sort_unstable();
-        tables.dedup();
+        let mut tables: Vec<Vec<usize>> = Vec::new();
+        for of_table in lookups.chunk_by(|(a, _), (b, _)| a == b) {
+            let table = of_table.iter().map(|&(_, input)| input).collect();
+            // Tables that the same inputs name rows of, as those of factors and biases, are shared alike.
+            if !tables.contains(&table) {
+                tables.push(table);
+            }
+        }
         let mut inputs = Vec::new();
         for (number, table) in tables.into_iter().enumerate() {
             inputs.extend(table.into_iter().map(|input| RowInput {
