@@ -177,13 +177,25 @@ def test_a_bad_file_leaves_the_model(path: Path, models: list[Recommender]) -> N
 
 def test_settings_are_checked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for options, message in (
-        ({"port": 70000}, "port is 70000, expected 0 to 65535"),
+        ({"port": 70000}, "port is 70000, expected an integer from 0 to 65535"),
         ({"port": -1}, "port is -1"),
-        ({"threads": 0}, "threads is 0, expected 1"),
+        ({"threads": 0}, "threads is 0, expected an integer from 1"),
         ({"max_body": 0}, "max_body is 0"),
     ):
         with pytest.raises(ValueError, match=message):
             serve(path, **options)  # type: ignore[arg-type]
+    for wrong, message in (
+        ({"port": "8000"}, "port is '8000', expected an integer"),
+        ({"threads": 2.5}, "threads is 2.5, expected an integer"),
+        ({"max_body": True}, "max_body is True, expected an integer"),
+        ({"host": None}, "host is None, expected a text"),
+        ({"ui": "no"}, "ui is 'no', expected True or False"),
+        ({"path": None}, "path is None, expected a path"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            serve(**{"path": path, **wrong})  # type: ignore[arg-type]
+    with pytest.raises(OSError, match=f"cannot answer at {'a' * 70} port"):
+        serve(path, host="a" * 70)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(OSError, match=f"cannot answer at 127.0.0.1 port {port}"):

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from ..arguments import check_flag, check_integer, check_path
 from .application import Application
 from .current import CurrentModel
 from .page import Page
@@ -60,6 +61,7 @@ def serve(
     Raises:
         ImportError: waitress is not installed.
         OSError: the file cannot be read, or the port is taken.
+        TypeError: a setting of another type.
         ValueError: the file is no model, or a setting outside its range.
     """
     try:
@@ -69,14 +71,14 @@ def serve(
             "a server needs waitress: pip install 'wyrmling[serve]'", name="waitress"
         ) from None
 
-    for name, value, most in (("port", port, 65535), ("threads", threads, 1024)):
-        least = 0 if name == "port" else 1
-        if not least <= value <= most:
-            raise ValueError(f"{name} is {value}, expected {least} to {most}")
-    if max_body < 1:
-        raise ValueError(f"max_body is {max_body}, expected at least 1")
+    if not isinstance(host, str):
+        raise TypeError(f"host is {host!r}, expected a text")
+    port = check_integer("port", port, 0, 65535)
+    threads = check_integer("threads", threads, 1, 1024)
+    max_body = check_integer("max_body", max_body, 1)
+    check_flag("ui", ui)
 
-    current = CurrentModel(path, mmap)
+    current = CurrentModel(check_path("path", path), mmap)
     application = Application(current, Page() if ui else None, _names(host))
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     listening = _listening(host, port)
@@ -120,8 +122,9 @@ def _listening(host: str, port: int) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         family, _, _, _, address = found[0]
         return socket.create_server(address[:2], family=family, backlog=1024)
-    except OSError as error:
-        raise OSError(f"cannot answer at {host} port {port}: {error.strerror or error}") from None
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OSError(f"cannot answer at {host} port {port}: {reason}") from None
 
 
 def _names(host: str) -> frozenset[str] | None:
