@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from wyrmling.data import Interactions
+from wyrmling.data import Ids, Interactions
 
 ROWS = [
     ("ann", 7, 5.0, 1.0, 30),
@@ -245,6 +245,19 @@ def test_weights_are_finite_and_not_negative(wrong: Any) -> None:
 def test_columns_of_different_length() -> None:
     with pytest.raises(ValueError, match="same length"):
         Interactions.from_ids(["a", "b"], ["x", "y"], values=[1.0])
+
+
+def test_a_complex_number_is_refused_in_a_column_of_objects_too() -> None:
+    column = np.array([np.complex128(1 + 2j)], object)
+    with pytest.raises(TypeError, match=r"^values: row 0, .* is .*1\+2j.*, expected a number"):
+        Interactions.from_ids(["a"], ["b"], values=column)
+
+
+def test_ids_of_a_part_are_those_that_would_be_made_of_it() -> None:
+    part = Ids([1, 2, "ann"])[:2]
+    assert part == Ids([1, 2])
+    assert part.values.dtype == np.int64
+    assert Ids(["ann", 1])[:1] == Ids(["ann"])
 
 
 def test_a_sparse_matrix_may_be_boolean_and_has_two_axes() -> None:

@@ -169,7 +169,10 @@ def _numbers_of_objects(name: str, array: npt.NDArray[Any], dates: bool) -> npt.
     if dates and all(isinstance(value, datetime) for value in values):
         return np.array([np.datetime64(_utc(value), "us") for value in values], "datetime64[us]")
     for row, value in enumerate(values):
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
+        # NumPy's complex numbers are np.number too, and would lose their imaginary parts.
+        if isinstance(value, (bool, np.bool_)) or not isinstance(
+            value, (int, float, np.integer, np.floating)
+        ):
             raise _no_number(name, row, value)
     if all(isinstance(value, (int, np.integer)) for value in values):
         for row, value in enumerate(values):

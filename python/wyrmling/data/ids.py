@@ -215,7 +215,10 @@ class Ids(Sequence[Id]):
     def __getitem__(self, number: slice) -> Ids: ...
     def __getitem__(self, number: int | slice) -> Id | Ids:
         if isinstance(number, slice):
-            return Ids._of_values(self._values[number].copy())
+            values = self._values[number].copy()
+            # Of ids of both types those of a part may all be integers.
+            whole = values.dtype == object and all(type(id) is int for id in values)
+            return Ids._of_values(values.astype(np.int64) if whole else values)
         id: Id = self._values.item(number)
         return id
 
