@@ -52,6 +52,11 @@ def test_pictures_show_what_they_are_of() -> None:
     pyplot.close("all")
 
 
+def test_what_has_no_losses_is_refused() -> None:
+    with pytest.raises(TypeError, match="^history: expected what fit returned, .* got Search"):
+        plot_history(searched())
+
+
 @pytest.mark.parametrize(
     "draw",
     [lambda: plot_history(HISTORY), lambda: comparison().plot(), lambda: searched().plot()],

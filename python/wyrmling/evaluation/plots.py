@@ -21,7 +21,13 @@ def plot_history(history: Any, axes: Any = None) -> Any:
 
     Raises:
         ImportError: matplotlib is not installed.
+        TypeError: something without ``loss``, such as a model.
     """
+    if not hasattr(history, "loss"):
+        raise TypeError(
+            "history: expected what fit returned, with loss by epoch, got "
+            f"{type(history).__name__}"
+        )
     axes = _axes(axes)
     epochs = range(1, len(history.loss) + 1)
     axes.plot(epochs, history.loss, color="C0", label="loss", marker="." if len(epochs) < 3 else "")
