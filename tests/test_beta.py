@@ -80,6 +80,15 @@ POINTS = [
     (31.5, -30.5),
     (30.5, -29.3),
     (12.0, -10.75),
+    # One large, the other negative: logarithms of the gamma function would cancel.
+    (1e8, -0.5),
+    (1e16, -1.5),
+    (1e100, -0.001),
+    (1e5, -77.3),
+    (90.25, -10.5),
+    (-1e6 - 0.25, 1e6 + 3.5),
+    (-1e6 - 0.25, 50.125),
+    (-1e6 - 0.25, -30.3),
 ]
 
 
@@ -127,3 +136,9 @@ def test_where_poles_cancel_the_value_and_its_derivatives_by_the_pole_are_finite
     np.testing.assert_allclose(derivative("beta", (2, 0), -3.0, 2.0), 19 / 108, rtol=1e-14)
     # By the other argument there is no limit.
     assert math.isnan(derivative("beta", (0, 1), -3.0, 2.0))
+
+
+def test_the_beta_function_of_the_smallest_numbers_is_infinite():
+    for x, y in ((5e-324, 5e-324), (1e-310, 2e-310)):
+        assert wy.special.beta(x, y) == math.inf
+        assert math.isclose(wy.special.betaln(x, y), math.log(1 / (x / (x + y))) - math.log(y))

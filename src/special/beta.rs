@@ -25,9 +25,10 @@ pub(crate) fn beta(a: f64, b: f64) -> f64 {
     let sum = a + b;
     if small < 0.0 && sum <= 0.5 {
         reflected(small, large, 0, 0)
-    } else if sum.abs() < 170.0 && a.abs() < 170.0 && b.abs() < 170.0 {
-        // The larger factor first, so that nothing overflows unless the quotient does.
-        gamma(large) / gamma(sum) * gamma(small)
+    } else if sum < 170.0 && large < 170.0 {
+        // The larger factor first, so that nothing overflows unless the quotient does. Where all three
+        // overflow, so does the quotient.
+        gamma(large) / gamma(sum).min(f64::MAX) * gamma(small)
     } else {
         sign(small) * betaln(a, b).exp()
     }
@@ -52,7 +53,7 @@ pub(crate) fn betaln(a: f64, b: f64) -> f64 {
         let u = (a - 0.5) * (h / (1.0 + h)).ln();
         return LN_SQRT_2_PI - 0.5 * b.ln() + correction + u - b * h.ln_1p();
     }
-    if b >= 10.0 && a > 0.0 {
+    if b >= 11.0 && a > -1.0 {
         let correction = stirling(b) - stirling(a + b);
         let sum = a + b;
         return gammaln(a) + correction + a - a * sum.ln() + (b - 0.5) * (-a / sum).ln_1p();
@@ -66,8 +67,24 @@ pub(crate) fn betaln(a: f64, b: f64) -> f64 {
     };
     match value.is_normal() || pole(a + b) {
         true => value.ln(),
+        false if a < 0.0 => reflected_logarithm(a, b),
         false => gammaln(a) + gammaln(b) - gammaln(a + b),
     }
+}
+
+/// ln |B| where `a` is negative and not above `b`, by the reflection of Γ (DLMF 5.5.3) to positive arguments:
+/// logarithms of Γ would cancel.
+fn reflected_logarithm(a: f64, b: f64) -> f64 {
+    let rest = 1.0 - (a + b);
+    let sine = sine_and_cosine_of_sum(a, b).0;
+    let (factor, logarithm) = if rest < 0.5 {
+        (PI / b, -betaln(1.0 - a, a + b))
+    } else if b > 0.5 {
+        (sine, betaln(b, rest))
+    } else {
+        (PI / rest * sine / sinpi(b), -betaln(1.0 - a, 1.0 - b))
+    };
+    factor.abs().ln() - sinpi(a).abs().ln() + logarithm
 }
 
 /// Partial derivative number `n` of ln |B|.

@@ -100,6 +100,9 @@ def lstm(
     >>> lstm(np.zeros(1), np.array([2.0]), np.ones(1), zeros, zeros, np.zeros(4))
     (array([0.38079708]), array([1.]))
     """
+    # A memory of one number would be broadcast.
+    if memory.shape[-1] != state.shape[-1]:
+        raise ValueError(f"memory has shape {memory.shape}, expected that of state, {state.shape}")
     return lstm_given(state, memory, vector @ of_vector + bias, of_state, coupled)
 
 
