@@ -58,23 +58,14 @@ pub(crate) fn betaln(a: f64, b: f64) -> f64 {
         let sum = a + b;
         return gammaln(a) + correction + a - a * sum.ln() + (b - 0.5) * (-a / sum).ln_1p();
     }
-    let value = if a < 0.0 && a + b <= 0.5 {
-        reflected(a, b, 0, 0).abs()
-    } else if a.abs() < 80.0 && b < 80.0 {
-        beta(a, b).abs()
-    } else {
-        0.0
-    };
-    match value.is_normal() || pole(a + b) {
-        true => value.ln(),
-        false if a < 0.0 => reflected_logarithm(a, b),
-        false => gammaln(a) + gammaln(b) - gammaln(a + b),
+    if a > 0.0 {
+        let value = beta(a, b);
+        return match value.is_normal() {
+            true => value.ln(),
+            false => gammaln(a) + gammaln(b) - gammaln(a + b),
+        };
     }
-}
-
-/// ln |B| where `a` is negative and not above `b`, by the reflection of Γ (DLMF 5.5.3) to positive arguments:
-/// logarithms of Γ would cancel.
-fn reflected_logarithm(a: f64, b: f64) -> f64 {
+    // By the reflection of Γ (DLMF 5.5.3) to positive arguments: logarithms of Γ would cancel.
     let rest = 1.0 - (a + b);
     let sine = sine_and_cosine_of_sum(a, b).0;
     let (factor, logarithm) = if rest < 0.5 {
@@ -82,7 +73,8 @@ fn reflected_logarithm(a: f64, b: f64) -> f64 {
     } else if b > 0.5 {
         (sine, betaln(b, rest))
     } else {
-        (PI / rest * sine / sinpi(b), -betaln(1.0 - a, 1.0 - b))
+        let logarithm = betaln(1.0 - a, 1.0 - b) + sinpi(b).abs().ln();
+        (PI / rest * sine, -logarithm)
     };
     factor.abs().ln() - sinpi(a).abs().ln() + logarithm
 }
