@@ -418,7 +418,7 @@ def test_cells_of_one_number_are_not_broadcast(of_vector: np.ndarray[Any, Any]) 
         nn.gru(one, vector, of_vector, np.ones((1, 3)), bias)
     with pytest.raises(ValueError, match=r"of_vector and bias give .* numbers, expected 3"):
         nn.lstm(one, one, vector, of_vector, np.ones((1, 3)), bias, coupled=True)
-    with pytest.raises(ValueError, match=r"memory has shape \(1,\), expected that of state, \(2,\)"):
+    with pytest.raises(ValueError, match=r"memory has shape \(1,\), expected that of state"):
         nn.lstm(vector, one, vector, np.ones((2, 8)), np.ones((2, 8)), np.ones(8))
 
 

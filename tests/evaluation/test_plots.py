@@ -53,7 +53,7 @@ def test_pictures_show_what_they_are_of() -> None:
 
 
 def test_what_has_no_losses_is_refused() -> None:
-    with pytest.raises(TypeError, match="^history: expected what fit returned, .* got Search"):
+    with pytest.raises(TypeError, match=r"^history: expected what fit returned, .* got Search"):
         plot_history(searched())
 
 

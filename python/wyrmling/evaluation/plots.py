@@ -25,8 +25,7 @@ def plot_history(history: Any, axes: Any = None) -> Any:
     """
     if not hasattr(history, "loss"):
         raise TypeError(
-            "history: expected what fit returned, with loss by epoch, got "
-            f"{type(history).__name__}"
+            f"history: expected what fit returned, with loss by epoch, got {type(history).__name__}"
         )
     axes = _axes(axes)
     epochs = range(1, len(history.loss) + 1)
