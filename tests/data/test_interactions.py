@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,21 @@ def test_datetimes_and_missing_values_of_pandas() -> None:
         Interactions.from_frame(frame, user="u", item="i", value="v")
     with pytest.raises((TypeError, ValueError), match=r"users: row [01]"):
         Interactions.from_frame(frame, user="n", item="i")
+
+
+@pytest.mark.parametrize("year", [1000, 3000])
+def test_years_that_have_no_nanoseconds_stay_what_they_are(year: int) -> None:
+    pandas = pytest.importorskip("pandas")
+    of_utc = pandas.Series(pandas.to_datetime([f"{year}-01-01"], utc=True))
+    columns = [of_utc, of_utc.dt.tz_convert("Europe/Paris")]
+    pyarrow = pytest.importorskip("pyarrow")
+    for unit in (pyarrow.timestamp("s", "UTC"), pyarrow.timestamp("us"), pyarrow.date32()):
+        columns.append(of_utc.dt.tz_localize(None).astype(pandas.ArrowDtype(unit)))
+    expected = datetime(year, 1, 1, tzinfo=UTC).timestamp()
+    for times in columns:
+        data = Interactions.from_ids([1], [2], times=times)
+        assert data.times is not None
+        assert data.times.tolist() == [expected]
 
 
 def test_columns_of_polars() -> None:

@@ -223,7 +223,10 @@ def _as_array(name: str, column: Any) -> npt.NDArray[Any] | None:
     if kind == "f" and not isinstance(column.dtype, np.dtype):
         return np.asarray(convert(dtype="float64"))
     if kind == "M" and not isinstance(column.dtype, np.dtype):
-        return np.asarray(convert(dtype="datetime64[ns]"))
+        # In its own unit: nanoseconds end in 2262, and what is beyond would be another year.
+        unit = getattr(column.dtype, "unit", None)
+        own = f"datetime64[{unit}]" if unit else column.dtype.numpy_dtype
+        return np.asarray(convert(dtype=own))
     return np.asarray(column)
 
 
