@@ -35,9 +35,10 @@ class _Between:
 
     def __post_init__(self) -> None:
         least = 1 if self.whole else 0
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low <= self.high):
+        if not (math.isfinite(self.high - self.low) and self.low <= self.high):
             raise ValueError(
-                f"bounds are {self.low} and {self.high}, expected finite ones in rising order"
+                f"bounds are {self.low} and {self.high}, expected finite ones in rising order, "
+                "whose difference is finite too"
             )
         if self.log and not (self.low >= least if self.whole else self.low > 0):
             raise ValueError(f"low is {self.low}, expected more than 0 on a logarithmic scale")

@@ -30,7 +30,7 @@ def normal(shape: Shape, scale: float, rng: np.random.Generator) -> FloatArray:
 
     Raises:
         TypeError: another source than a ``numpy.random.Generator``, such as a seed.
-        ValueError: a negative scale.
+        ValueError: a scale that is negative, or that float32 does not hold.
 
     >>> normal((2, 3), 0.1, np.random.default_rng(0)).shape
     (2, 3)
@@ -44,7 +44,7 @@ def uniform(shape: Shape, bound: float, rng: np.random.Generator) -> FloatArray:
 
     Raises:
         TypeError: another source than a ``numpy.random.Generator``, such as a seed.
-        ValueError: a negative bound.
+        ValueError: a bound that is negative, or that float32 does not hold.
     """
     _check("bound", bound, rng)
     return rng.uniform(-bound, bound, shape).astype(np.float32)
@@ -67,8 +67,8 @@ def he(shape: Shape, rng: np.random.Generator) -> FloatArray:
 def _check(name: str, size: float, rng: object) -> None:
     if not isinstance(rng, np.random.Generator | np.random.RandomState):
         raise TypeError(f"rng is {rng!r}, expected numpy.random.default_rng(seed)")
-    if not 0.0 <= check_number(name, size) < np.inf:
-        raise ValueError(f"{name} is {size!r}, expected a finite number of at least 0")
+    if not 0.0 <= check_number(name, size) <= np.finfo(np.float32).max:
+        raise ValueError(f"{name} is {size!r}, expected a number of at least 0 that float32 holds")
 
 
 def _fans(shape: Shape) -> tuple[int, int]:
