@@ -67,7 +67,7 @@ def he(shape: Shape, rng: np.random.Generator) -> FloatArray:
 def _check(name: str, size: float, rng: object) -> None:
     if not isinstance(rng, np.random.Generator | np.random.RandomState):
         raise TypeError(f"rng is {rng!r}, expected numpy.random.default_rng(seed)")
-    if not 0.0 <= check_number(name, size) <= np.finfo(np.float32).max:
+    if not 0.0 <= check_number(name, size) <= float(np.finfo(np.float32).max):
         raise ValueError(f"{name} is {size!r}, expected a number of at least 0 that float32 holds")
 
 
