@@ -23,11 +23,11 @@ impl Liveness {
             live_in: vec![Vec::new(); count],
             live_out: vec![Vec::new(); count],
         };
-        let mut uses: Vec<(ValueId, usize)> = Vec::new();
+        let mut uses: Vec<(usize, usize)> = Vec::new();
         for &block in graph.order() {
             let mut note = |id: ValueId| {
                 if homes[id as usize] != Some(block) {
-                    uses.push((id, block));
+                    uses.push((id as usize, block));
                 }
             };
             let here = &function.blocks[block];
@@ -40,6 +40,7 @@ impl Liveness {
         uses.sort_unstable();
         let mut waiting = Vec::new();
         for (id, block) in uses {
+            let id = id as ValueId;
             waiting.push(block);
             while let Some(block) = waiting.pop() {
                 if homes[id as usize] == Some(block) || live.live_in[block].last() == Some(&id) {

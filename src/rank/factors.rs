@@ -78,7 +78,13 @@ impl<'a> Factors<'a> {
     /// The vectors of so many users, one after the other.
     pub(super) fn vectors(&self, n: usize, users: impl Iterator<Item = usize>) -> Result<Vec<f32>> {
         let mut vectors = room(n.saturating_mul(self.users.ncols()), "vectors of users")?;
-        users.for_each(|user| vectors.extend(self.users.row(user)));
+        for user in users {
+            let vector = self.users.row(user);
+            match vector.as_slice() {
+                Some(numbers) => vectors.extend_from_slice(numbers),
+                None => vectors.extend(vector),
+            }
+        }
         Ok(vectors)
     }
 

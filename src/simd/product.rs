@@ -216,7 +216,8 @@ unsafe fn panels<V: Vector<T>, T: Real, const C: usize>(block: BlockProduct<T>) 
         let width = left.min(C * V::LANES);
         let registers = width.div_ceil(V::LANES);
         tile.last = width - (registers - 1) * V::LANES;
-        let is_whole = tile.last == V::LANES;
+        // A single register is one without vector instructions: its code is not worth its bytes twice.
+        let is_whole = C > 1 && tile.last == V::LANES;
         if block.b.is_packed {
             tile.b_row = width;
         }

@@ -164,7 +164,15 @@ fn arrange(
     }
     let mut order: Vec<usize> = filled(values.len(), 0)?;
     order.iter_mut().enumerate().for_each(|(k, o)| *o = k);
-    order.sort_unstable_by(|&i, &j| compare(values[i], values[j]).then(i.cmp(&j)));
+    // As `total_cmp` orders them.
+    let key = |x: f64| {
+        let bits = x.to_bits();
+        bits ^ ((bits as i64 >> 63) as u64 | 1 << 63)
+    };
+    crate::order::sort_by_key(&mut order, |&k| match descending {
+        true => !key(values[k]) as usize,
+        false => key(values[k]) as usize,
+    });
     let mut moved = filled(values.len(), 0.0)?;
     moved
         .iter_mut()
