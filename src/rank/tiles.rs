@@ -166,9 +166,14 @@ impl<'a, 'f> Tiles<'a, 'f> {
             let items = items.to_slice().unwrap_or_default();
             for (user, scores) in users.chunks_exact(width).zip(scores.chunks_exact_mut(row)) {
                 let scores = &mut scores[..tile.len()];
-                match self.factors.bias() {
-                    Some(bias) => (scores.iter_mut().zip(bias.slice(s![tile.clone()])))
-                        .for_each(|(score, bias)| *score = *bias),
+                let bias = self.factors.bias();
+                let bias = bias.map(|bias| bias.slice_move(s![tile.clone()]));
+                match bias.map(|bias| (bias.to_slice(), bias)) {
+                    Some((Some(bias), _)) => scores.copy_from_slice(bias),
+                    Some((None, bias)) => {
+                        let both = scores.iter_mut().zip(bias);
+                        both.for_each(|(score, bias)| *score = *bias);
+                    }
                     None => scores.fill(0.0),
                 }
                 add_products(user, items, scores);
