@@ -197,12 +197,13 @@ class Recommender(Stateful, ABC):
 
         Raises RuntimeError for a model that was saved without histories.
         """
-        if self.fitted.seen is None:
+        seen = self.fitted.seen
+        if seen is None:
             raise RuntimeError(
                 "the model was saved without histories: it does not know what users have had "
                 "(exclude_seen=False asks for all items)"
             )
-        return self.fitted.seen
+        return seen
 
     @property
     def history(self) -> LearningCurve | None:
@@ -268,7 +269,7 @@ class Recommender(Stateful, ABC):
             RuntimeError: the model is not fitted, or has no histories to exclude or to count.
         """
         model = self._snapshot()
-        n = min(check_integer("n", n, 1), len(model.item_ids))
+        n = min(check_integer("n", n, 1), len(model.fitted.item_ids))
         exclude_seen = check_flag("exclude_seen", exclude_seen)
         check_choice("cold_start", cold_start, ("error", "popular"))
         allowed = model._allowed(items, filter_items)
@@ -427,9 +428,10 @@ class Recommender(Stateful, ABC):
         """As for several known users, by fewer steps."""
         if type(user) is not str and type(user) is not int:
             user = one_id("users", user)
-        ids = self.fitted.item_ids
+        fitted = self.fitted
+        ids = fitted.item_ids
         try:
-            known = np.array([self.fitted.user_ids.number(user, "user")], np.uint32)
+            known = np.array([fitted.user_ids.number(user, "user")], np.uint32)
         except KeyError:
             if cold_start == "error":
                 raise
