@@ -3,7 +3,8 @@
 //! What changes from run to run are the values of leaves, and the shapes of inputs. A run reads the values where
 //! they are, in the graph, and chooses the plan for their shapes.
 //!
-//! Limit: a few plans are kept, each for inputs of other shapes; with one more they are made anew.
+//! Limit: some plans are kept, each for inputs of other shapes. With one more they are made anew, or where
+//! there are [`RunLimits`] the run is refused.
 
 use std::cell::Ref;
 
@@ -11,12 +12,20 @@ use smallvec::SmallVec;
 
 use super::node::{IntoDyn, Kind, Variable};
 use crate::array::{Array, Shape, Slice, equal_shapes};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exec::{Executor, ExecutorSet, Leaf, Program, Wrt};
 use crate::rules::check_indices;
 
 /// Most plans that are kept.
 const PLANS: usize = 64;
+
+/// Beyond which a run is refused, before it begins.
+pub(crate) struct RunLimits {
+    /// Plans, each for inputs of other shapes: to make one takes as long as many runs.
+    pub(crate) plans: usize,
+    /// Bytes that a run is on.
+    pub(crate) bytes: usize,
+}
 
 /// A leaf of the graph that may get another value between two runs.
 struct BoundLeaf {
@@ -32,6 +41,7 @@ pub(crate) struct BoundProgram {
     leaves: Vec<BoundLeaf>,
     executors: ExecutorSet,
     wrt: Wrt,
+    limits: Option<RunLimits>,
 }
 
 impl BoundProgram {
@@ -39,7 +49,11 @@ impl BoundProgram {
     ///
     /// # Errors
     /// As [`freeze`](Variable::freeze).
-    pub(crate) fn new<N: ?Sized + IntoDyn>(root: &Variable<N>, wrt: Wrt) -> Result<Self> {
+    pub(crate) fn new<N: ?Sized + IntoDyn>(
+        root: &Variable<N>,
+        wrt: Wrt,
+        limits: Option<RunLimits>,
+    ) -> Result<Self> {
         let program = root.freeze()?;
         let nodes = root.topological()?.into_iter();
         let held =
@@ -58,6 +72,7 @@ impl BoundProgram {
             program,
             leaves,
             wrt,
+            limits,
         })
     }
 
@@ -69,8 +84,8 @@ impl BoundProgram {
     /// Runs on the values that the leaves have, and hands the executor to `then`.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) or [`Error::Index`](crate::Error::Index) if a value of an input does not fit, whatever an operator reports,
-    /// and those of `then`.
+    /// [`Error::State`] beyond the limits, [`Error::Shape`] or [`Error::Index`] if a value of an input does not
+    /// fit, whatever an operator reports, and those of `then`.
     ///
     /// # Safety
     /// Nobody has plain access to the program's tables until this returns.
@@ -95,8 +110,14 @@ impl BoundProgram {
                 .zip(&values)
                 .filter(|(bound, _)| bound.is_input);
             let shapes: Vec<Shape> = inputs.map(|(_, value)| value.shape().into()).collect();
-            if self.executors.len() >= PLANS {
-                self.executors.clear();
+            match &self.limits {
+                Some(limits)
+                    if self.executors.len() >= limits.plans && !self.executors.has(&shapes) =>
+                {
+                    return Err(refused("its inputs have had many shapes"));
+                }
+                None if self.executors.len() >= PLANS => self.executors.clear(),
+                _ => {}
             }
             let plan = || self.program.plan(&shapes, self.wrt);
             self.executors.choose(&shapes, plan)?;
@@ -104,6 +125,11 @@ impl BoundProgram {
         let Some(executor) = self.executors.current_mut() else {
             unreachable!("one has just been chosen");
         };
+        if let Some(limits) = &self.limits
+            && executor.plan().bytes() > limits.bytes
+        {
+            return Err(refused("its values are large"));
+        }
         for (bound, value) in self.leaves.iter().zip(&values) {
             let data = value.view().data;
             if let (Some(limit), Slice::U32(indices)) = (executor.plan().bounds[bound.leaf], data) {
@@ -117,4 +143,9 @@ impl BoundProgram {
         unsafe { executor.run() }?;
         then(&self.program, executor)
     }
+}
+
+/// Why a program is not run.
+fn refused(why: &str) -> Error {
+    Error::State(format!("a graph is not run as a program: {why}"))
 }

@@ -7,17 +7,17 @@
 //!
 //! Nothing else can be told from outside. Values between root and leaves are computed when somebody asks for
 //! them. Where the program fails, the walk does, and its error is reported. A hook anywhere in this thread ends
-//! all programs, and counting begins anew.
+//! all programs, and counting begins anew, to four times as many passes.
 //!
-//! Limits: graphs of up to [`MOST_NODES`] nodes, whose values take up to [`MOST_BYTES`]; in others the arithmetic
-//! takes most of the time. Operators that run in the thread that asks for them (Python's), lengths that were
+//! Limits: graphs of up to [`MOST_NODES`] nodes, on values and shapes of inputs within [`LIMITS`]: of larger
+//! values the arithmetic takes most of the time, and other shapes need other plans. Operators that run in the thread that asks for them (Python's), lengths that were
 //! asked for, several handles on one table, and arguments of functions that are being differentiated leave a
 //! graph to the walk.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::bound_program::BoundProgram;
+use super::bound_program::{BoundProgram, RunLimits};
 use super::node::{Core, Kind, Node, Variable};
 use super::own_changes::OwnChanges;
 use super::value::Value;
@@ -27,21 +27,29 @@ use crate::error::Result;
 use crate::exec::{Executor, Leaf, Program, Wrt};
 use crate::table::{Gradient, Param, Table, changes};
 
-/// Passes by a walk before a program takes over.
-const PASSES: u8 = 8;
+/// Passes by a walk before a program takes over, at first.
+const PASSES: usize = 8;
 
 /// Most nodes of a graph that has a program of its own.
 const MOST_NODES: usize = 256;
 
-/// Most bytes that a run of its program is on.
-const MOST_BYTES: usize = 1 << 18;
+/// What its program is run for.
+const LIMITS: RunLimits = RunLimits {
+    plans: 4,
+    bytes: 1 << 18,
+};
 
 /// What a root knows of its passes.
 enum BackwardPasses {
-    /// So many have found other values below.
-    Counted(u8),
-    /// The program is run from now on, while this thread has registered so many hooks.
-    Program(Box<KeptProgram>, u64),
+    /// So many have found other values below. There is a program after as many as are needed.
+    Counted { passes: usize, needed: usize },
+    /// The program is run from now on, while this thread has registered so many hooks. So many passes were
+    /// needed.
+    Program {
+        program: Box<KeptProgram>,
+        hooks: u64,
+        needed: usize,
+    },
     /// There is no program, or it does not give the same bits.
     Never,
 }
@@ -94,7 +102,7 @@ impl KeptProgram {
         if nodes.len() > MOST_NODES || nodes.iter().any(&mut is_left) {
             return Ok(None);
         }
-        let bound = BoundProgram::new(root, Wrt::All)?;
+        let bound = BoundProgram::new(root, Wrt::All, Some(LIMITS))?;
         let recorder = |leaf: &Leaf| {
             nodes.iter().find_map(|node| match (leaf, node.kind()) {
                 (Leaf::Parameter(table), Kind::Parameter(param)) => {
@@ -116,7 +124,7 @@ impl KeptProgram {
         }))
     }
 
-    /// What a run computes; `None` if it is on many bytes, or a leaf has no gradient.
+    /// What a run computes; `None` if a leaf has no gradient.
     fn pass(&mut self) -> Result<Option<ValueAndGradients>> {
         let _reading = Table::reading(self.tables.iter().map(|table| &**table))?;
         // SAFETY: `_reading` keeps others from plain access until this function returns.
@@ -152,11 +160,8 @@ impl KeptProgram {
     }
 }
 
-/// What a run has computed; `None` if that is on many bytes, or a leaf has no gradient.
+/// What a run has computed; `None` if a leaf has no gradient.
 fn results(program: &Program, executor: &Executor) -> Result<Option<ValueAndGradients>> {
-    if executor.plan().bytes() > MOST_BYTES {
-        return Ok(None);
-    }
     let (value, gradients) = program.results(executor)?;
     let gradients: Option<Vec<Gradient>> = gradients.into_iter().collect();
     Ok(gradients.map(|gradients| (value, gradients)))
@@ -190,14 +195,25 @@ fn has_same_bits(a: &Array, b: &Array) -> bool {
 }
 
 impl BackwardPasses {
+    const COUNTING: BackwardPasses = BackwardPasses::Counted {
+        passes: 0,
+        needed: PASSES,
+    };
+
     /// The gradients of a pass by the program, and the leaves that they go to; the value of the root is up to
     /// date then. `None`, and nothing is changed, if there is no program that can.
     fn pass(&mut self, core: &Core) -> Option<(&[Recorder], Vec<Gradient>)> {
         let is_outdated = |hooks| hooks != hook::registered() || asked_lengths::any();
-        if matches!(self, BackwardPasses::Program(_, hooks) if is_outdated(*hooks)) {
-            *self = BackwardPasses::Counted(0);
+        if let BackwardPasses::Program { hooks, needed, .. } = self
+            && is_outdated(*hooks)
+        {
+            // Where this happens often, programs are made seldom.
+            *self = BackwardPasses::Counted {
+                passes: 0,
+                needed: 4 * *needed,
+            };
         }
-        let BackwardPasses::Program(program, _) = self else {
+        let BackwardPasses::Program { program, .. } = self else {
             return None;
         };
         let (now, own) = (changes(), OwnChanges::begin());
@@ -216,11 +232,12 @@ impl BackwardPasses {
         root: &Rc<dyn Node>,
         arrived: impl Iterator<Item = (&'g Rc<dyn Node>, &'g Value)>,
     ) {
-        let BackwardPasses::Counted(passes) = self else {
+        let BackwardPasses::Counted { passes, needed } = self else {
             return;
         };
+        let needed = *needed;
         *passes += 1;
-        if *passes < PASSES {
+        if *passes < needed {
             return;
         }
         *self = BackwardPasses::Never;
@@ -231,7 +248,11 @@ impl BackwardPasses {
         if let Ok(Some(mut program)) = program
             && program.gives(arrived)
         {
-            *self = BackwardPasses::Program(Box::new(program), hook::registered());
+            *self = BackwardPasses::Program {
+                program: Box::new(program),
+                hooks: hook::registered(),
+                needed,
+            };
         }
     }
 }
@@ -267,7 +288,7 @@ pub(super) fn count<'g>(
 ) {
     let core = root.core();
     let kept = core.kept_for_backward.take();
-    let mut kept = kept.unwrap_or_else(|| Box::new(BackwardPasses::Counted(0)));
+    let mut kept = kept.unwrap_or_else(|| Box::new(BackwardPasses::COUNTING));
     if let Some(repeated) = kept.downcast_mut::<BackwardPasses>() {
         repeated.count(root, arrived);
     }

@@ -105,7 +105,7 @@ impl<'o> Trainer<'o> {
                 "loss: these are integers, which have no gradient".into(),
             ));
         }
-        let bound = BoundProgram::new(loss, Wrt::Parameters)?;
+        let bound = BoundProgram::new(loss, Wrt::Parameters, None)?;
         let program = bound.program();
         if program.tables().is_empty() {
             return Err(Error::Type(
