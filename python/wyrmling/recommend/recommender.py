@@ -197,13 +197,12 @@ class Recommender(Stateful, ABC):
 
         Raises RuntimeError for a model that was saved without histories.
         """
-        seen = self.fitted.seen
-        if seen is None:
-            raise RuntimeError(
-                "the model was saved without histories: it does not know what users have had "
-                "(exclude_seen=False asks for all items)"
-            )
-        return seen
+        if (seen := self.fitted.seen) is not None:
+            return seen
+        raise RuntimeError(
+            "the model was saved without histories: it does not know what users have had "
+            "(exclude_seen=False asks for all items)"
+        )
 
     @property
     def history(self) -> LearningCurve | None:
@@ -428,8 +427,7 @@ class Recommender(Stateful, ABC):
         """As for several known users, by fewer steps."""
         if type(user) is not str and type(user) is not int:
             user = one_id("users", user)
-        fitted = self.fitted
-        ids = fitted.item_ids
+        ids = (fitted := self.fitted).item_ids
         try:
             known = np.array([fitted.user_ids.number(user, "user")], np.uint32)
         except KeyError:
