@@ -90,11 +90,6 @@ impl ExecutorSet {
         self.executors.iter_mut().try_for_each(f)
     }
 
-    /// Whether there is an executor for inputs of some shapes.
-    pub(crate) fn has(&self, shapes: &[Shape]) -> bool {
-        self.numbers.contains_key(shapes)
-    }
-
     /// As [`current`](Self::current), to be run.
     pub(crate) fn current_mut(&mut self) -> Option<&mut Executor> {
         self.executors.get_mut(self.current)

@@ -232,37 +232,18 @@ fn keeps_first_axis(op: &OpRef) -> bool {
 /// A sum or mean of a value that has the samples along its first axis without that axis, if there is another,
 /// and the role of its result; `None` for what is neither.
 fn without_first_axis(op: &OpRef) -> Option<(BatchRole, Option<OpRef>)> {
-    let rest = |axes: &Shape| -> Shape { axes.iter().copied().filter(|&axis| axis != 0).collect() };
-    let (axes, keepdims, op) = match (op.downcast::<Sum>(), op.downcast::<Mean>()) {
-        (Some(&Sum { ref axes, keepdims }), _) => {
-            let axes_left = rest(axes);
-            let sum = Sum {
-                axes: axes_left.clone(),
-                keepdims,
-            };
-            (
-                axes,
-                keepdims,
-                (!axes_left.is_empty()).then(|| OpRef::new(sum)),
-            )
-        }
-        (_, Some(&Mean { ref axes, keepdims })) => {
-            let axes_left = rest(axes);
-            let mean = Mean {
-                axes: axes_left.clone(),
-                keepdims,
-            };
-            (
-                axes,
-                keepdims,
-                (!axes_left.is_empty()).then(|| OpRef::new(mean)),
-            )
-        }
-        _ => return None,
-    };
-    let role = match axes.contains(&0) && !keepdims {
+    let sum = op.downcast::<Sum>().map(|sum| (&sum.axes, sum.keepdims));
+    let mean = op.downcast::<Mean>();
+    let (all, keepdims) = sum.or(mean.map(|mean| (&mean.axes, mean.keepdims)))?;
+    let axes: Shape = all.iter().copied().filter(|&axis| axis != 0).collect();
+    let role = match axes.len() < all.len() && !keepdims {
         true => BatchRole::Summed,
         false => BatchRole::Each,
+    };
+    let op = match (axes.is_empty(), sum) {
+        (true, _) => None,
+        (false, Some(_)) => Some(OpRef::new(Sum { axes, keepdims })),
+        (false, None) => Some(OpRef::new(Mean { axes, keepdims })),
     };
     Some((role, op))
 }

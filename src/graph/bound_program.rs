@@ -110,16 +110,16 @@ impl BoundProgram {
                 .zip(&values)
                 .filter(|(bound, _)| bound.is_input);
             let shapes: Vec<Shape> = inputs.map(|(_, value)| value.shape().into()).collect();
-            match &self.limits {
-                Some(limits)
-                    if self.executors.len() >= limits.plans && !self.executors.has(&shapes) =>
-                {
-                    return Err(refused("its inputs have had many shapes"));
-                }
-                None if self.executors.len() >= PLANS => self.executors.clear(),
-                _ => {}
+            let made = self.executors.len();
+            if self.limits.is_none() && made >= PLANS {
+                self.executors.clear();
             }
-            let plan = || self.program.plan(&shapes, self.wrt);
+            let plan = || match &self.limits {
+                Some(limits) if made >= limits.plans => {
+                    Err(refused("its inputs have had many shapes"))
+                }
+                _ => self.program.plan(&shapes, self.wrt),
+            };
             self.executors.choose(&shapes, plan)?;
         }
         let Some(executor) = self.executors.current_mut() else {
