@@ -39,6 +39,8 @@ struct RoledValue {
     role: BatchRole,
     /// The number of the leaf that it is, if it is one.
     leaf: Option<usize>,
+    /// Whether it is rows that were looked up.
+    is_lookup: bool,
 }
 
 /// Lookups of rows: for each the number of the parameter and that of the input that names rows.
@@ -127,7 +129,12 @@ impl PerSampleWriter {
         if id as usize == self.types.len() {
             self.types.push(ty);
         }
-        self.values[old as usize] = Some(RoledValue { id, role, leaf });
+        self.values[old as usize] = Some(RoledValue {
+            id,
+            role,
+            leaf,
+            is_lookup: false,
+        });
     }
 
     /// Writes an operator; `None` if it does not treat each sample by itself.
@@ -157,11 +164,13 @@ impl PerSampleWriter {
             all if all.iter().any(|x| x.role == BatchRole::Parameter) => return None,
             [x] if x.role == BatchRole::Each && is_one_of!(op: Sum, Mean) => {
                 match without_first_axis(op)? {
+                    // The gradient of rows has a term for each use, and the sum has one for all.
+                    (_, None) if x.is_lookup => return None,
                     (role, None) => {
                         self.values[result as usize] = Some(RoledValue {
-                            id: x.id,
                             role,
                             leaf: None,
+                            ..*x
                         });
                         return Some(());
                     }
@@ -189,8 +198,12 @@ impl PerSampleWriter {
         if role != BatchRole::Same && ty.shape.first() != Some(&LIKE) {
             return None;
         }
+        let is_lookup = op.form() == Form::RowLookup;
         let id = self.builder.try_apply(op, &ids).ok()?;
         self.define(result, id, role, ty, None);
+        if let Some(value) = &mut self.values[result as usize] {
+            value.is_lookup = is_lookup;
+        }
         Some(())
     }
 
@@ -202,19 +215,21 @@ impl PerSampleWriter {
         if !is_one_of!(op: Cast, Identity, StopGradient) {
             elementwise(&**op, &types, &out)?;
         }
-        let fits = |(value, ty): (&RoledValue, &&Type)| match value.role {
-            BatchRole::Same => ty.ndim() < out.ndim() || ty.shape[0] == 1,
-            _ => ty.ndim() == out.ndim(),
-        };
-        if !values.iter().zip(&types).all(fits) {
-            return None;
-        }
         let found = |role| values.iter().any(|x| x.role == role);
-        Some(match (found(BatchRole::Each), found(BatchRole::Summed)) {
+        let role = match (found(BatchRole::Each), found(BatchRole::Summed)) {
             (true, _) => BatchRole::Each,
             (false, true) => BatchRole::Summed,
-            (false, false) => BatchRole::Same,
-        })
+            (false, false) => return Some(BatchRole::Same),
+        };
+        let fits = |(value, ty): (&RoledValue, &&Type)| match value.role {
+            // Beside values that have lost the first axis, one of as many axes as the result has would have
+            // given them an axis.
+            BatchRole::Same => {
+                ty.ndim() < out.ndim() || (role == BatchRole::Each && ty.shape[0] == 1)
+            }
+            _ => ty.ndim() == out.ndim(),
+        };
+        values.iter().zip(&types).all(fits).then_some(role)
     }
 }
 

@@ -233,6 +233,12 @@ impl Plan {
         bytes.fold(self.arena_bytes, usize::saturating_add)
     }
 
+    /// As [`bytes`](Self::bytes), with the registers of groups.
+    pub(crate) fn run_bytes(&self) -> usize {
+        let registers = self.registers * BLOCK * size_of::<f64>();
+        self.bytes().saturating_add(registers)
+    }
+
     /// Types that the leaves must have, in order.
     pub fn leaves(&self) -> &[Type] {
         &self.leaves

@@ -49,6 +49,11 @@ impl LengthRecord {
 pub struct LengthRecords(RefCell<Vec<LengthRecord>>);
 
 impl LengthRecords {
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.borrow().is_empty()
+    }
+
     /// Adds a record of a length that was read when node `now` was the latest.
     pub(super) fn add(&self, length: Length, now: u64) {
         ANY.with(|any| any.set(true));

@@ -10,6 +10,7 @@ use std::cell::Ref;
 
 use smallvec::SmallVec;
 
+use super::asked_lengths;
 use super::node::{IntoDyn, Kind, Variable};
 use crate::array::{Array, Shape, Slice, equal_shapes};
 use crate::error::{Error, Result};
@@ -76,6 +77,15 @@ impl BoundProgram {
         })
     }
 
+    /// Whether lengths of an input were asked for, as integers that do not follow it.
+    pub(super) fn asks_lengths(&self) -> bool {
+        asked_lengths::any()
+            && self.leaves.iter().any(|bound| {
+                let records = bound.node.0.length_records();
+                records.is_some_and(|records| !records.is_empty())
+            })
+    }
+
     /// The program.
     pub(crate) fn program(&self) -> &Program {
         &self.program
@@ -126,7 +136,7 @@ impl BoundProgram {
             unreachable!("one has just been chosen");
         };
         if let Some(limits) = &self.limits
-            && executor.plan().bytes() > limits.bytes
+            && executor.plan().run_bytes() > limits.bytes
         {
             return Err(refused("its values are large"));
         }

@@ -5,8 +5,8 @@
 //! found other values below, and after [`PASSES`] of them keeps its [`BoundProgram`]. The program takes over only
 //! if it gives the gradients of that pass to the bit.
 //!
-//! Nothing else can be told from outside. Values between root and leaves are computed when somebody asks for
-//! them. Where the program fails, the walk does, and its error is reported. A hook anywhere in this thread ends
+//! The nodes know nothing of it: values are computed when somebody asks for them, but for the root's, which is
+//! there while nothing has changed ([`value`]). Where the program fails, the walk does, and its error is reported. A hook anywhere in this thread ends
 //! all programs, and counting begins anew, to four times as many passes.
 //!
 //! Limits: graphs of up to [`MOST_NODES`] nodes, on values and shapes of inputs within [`LIMITS`]: of larger
@@ -14,21 +14,22 @@
 //! asked for, several handles on one table, and arguments of functions that are being differentiated leave a
 //! graph to the walk.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::bound_program::{BoundProgram, RunLimits};
+use super::hook;
 use super::node::{Core, Kind, Node, Variable};
 use super::own_changes::OwnChanges;
 use super::value::Value;
-use super::{asked_lengths, hook};
 use crate::array::{Array, Slice};
 use crate::error::Result;
 use crate::exec::{Executor, Leaf, Program, Wrt};
 use crate::table::{Gradient, Param, Table, changes};
 
-/// Passes by a walk before a program takes over, at first.
-const PASSES: usize = 8;
+/// Passes by a walk before a program takes over, at first. To make one takes as long as some ten passes.
+const PASSES: usize = 32;
 
 /// Most nodes of a graph that has a program of its own.
 const MOST_NODES: usize = 256;
@@ -38,6 +39,13 @@ const LIMITS: RunLimits = RunLimits {
     plans: 4,
     bytes: 1 << 18,
 };
+
+/// Most programs that a thread's graphs keep at a time.
+const MOST_PROGRAMS: usize = 64;
+
+thread_local! {
+    static PROGRAMS: Cell<usize> = const { Cell::new(0) };
+}
 
 /// What a root knows of its passes.
 enum BackwardPasses {
@@ -49,6 +57,8 @@ enum BackwardPasses {
         program: Box<KeptProgram>,
         hooks: u64,
         needed: usize,
+        /// The value of the root that the last pass has computed, and the change counter then.
+        value: Option<(u64, Array)>,
     },
     /// There is no program, or it does not give the same bits.
     Never,
@@ -84,6 +94,13 @@ struct KeptProgram {
 /// The value of a root, and a gradient for each recorder.
 type ValueAndGradients = (Array, Vec<Gradient>);
 
+impl Drop for KeptProgram {
+    fn drop(&mut self) {
+        // The thread may have ended its variables by now.
+        let _ = PROGRAMS.try_with(|count| count.set(count.get() - 1));
+    }
+}
+
 impl KeptProgram {
     /// The program of a graph; `None` for one that is left to the walk.
     fn new(root: &Variable) -> Result<Option<Self>> {
@@ -117,10 +134,14 @@ impl KeptProgram {
         };
         let recorders: Option<Vec<Recorder>> =
             bound.program().differentiable().map(recorder).collect();
-        Ok(recorders.map(|recorders| KeptProgram {
-            tables: bound.program().tables().to_vec(),
-            bound,
-            recorders,
+        let recorders = recorders.filter(|_| !bound.asks_lengths());
+        Ok(recorders.map(|recorders| {
+            PROGRAMS.set(PROGRAMS.get() + 1);
+            KeptProgram {
+                tables: bound.program().tables().to_vec(),
+                bound,
+                recorders,
+            }
         }))
     }
 
@@ -167,17 +188,15 @@ fn results(program: &Program, executor: &Executor) -> Result<Option<ValueAndGrad
     Ok(gradients.map(|gradients| (value, gradients)))
 }
 
-/// Whether two gradients have one form, and the same bits where somebody reads them.
+/// Whether two gradients have one form and the same bits, rows in the same order: what is made of them goes by
+/// how often a row occurs, and in which order equal ones are added.
 fn is_same(a: &Gradient, b: &Gradient) -> bool {
     match (a, b) {
         (Gradient::Dense(a), Gradient::Dense(b)) => has_same_bits(a, b),
-        (Gradient::Rows(a), Gradient::Rows(b)) => {
-            let parts = |rows: &crate::table::Rows| rows.try_coalesce()?.try_concat();
-            match (parts(a), parts(b)) {
-                (Ok((rows, x)), Ok((others, y))) => rows == others && has_same_bits(&x, &y),
-                _ => false,
-            }
-        }
+        (Gradient::Rows(a), Gradient::Rows(b)) => match (a.try_concat(), b.try_concat()) {
+            (Ok((rows, x)), Ok((others, y))) => rows == others && has_same_bits(&x, &y),
+            _ => false,
+        },
         _ => false,
     }
 }
@@ -200,12 +219,16 @@ impl BackwardPasses {
         needed: PASSES,
     };
 
-    /// The gradients of a pass by the program, and the leaves that they go to; the value of the root is up to
-    /// date then. `None`, and nothing is changed, if there is no program that can.
-    fn pass(&mut self, core: &Core) -> Option<(&[Recorder], Vec<Gradient>)> {
-        let is_outdated = |hooks| hooks != hook::registered() || asked_lengths::any();
-        if let BackwardPasses::Program { hooks, needed, .. } = self
-            && is_outdated(*hooks)
+    /// The gradients of a pass by the program, and the leaves that they go to. `None`, and nothing is changed,
+    /// if there is no program that can.
+    fn pass(&mut self) -> Option<(&[Recorder], Vec<Gradient>)> {
+        if let BackwardPasses::Program {
+            program,
+            hooks,
+            needed,
+            ..
+        } = self
+            && (*hooks != hook::registered() || program.bound.asks_lengths())
         {
             // Where this happens often, programs are made seldom.
             *self = BackwardPasses::Counted {
@@ -213,16 +236,16 @@ impl BackwardPasses {
                 needed: 4 * *needed,
             };
         }
-        let BackwardPasses::Program { program, .. } = self else {
+        let BackwardPasses::Program { program, value, .. } = self else {
             return None;
         };
+        *value = None;
         let (now, own) = (changes(), OwnChanges::begin());
-        let (value, gradients) = program.pass().ok()??;
+        let (computed, gradients) = program.pass().ok()??;
         if !own.is_unchanged() {
             return None;
         }
-        core.set(Value::Dense(value), now).ok()?;
-        core.confirm(now);
+        *value = Some((now, computed));
         Some((&program.recorders, gradients))
     }
 
@@ -241,7 +264,7 @@ impl BackwardPasses {
             return;
         }
         *self = BackwardPasses::Never;
-        if root.core().traced() || asked_lengths::any() {
+        if root.core().traced() || PROGRAMS.get() >= MOST_PROGRAMS {
             return;
         }
         let program = KeptProgram::new(&Variable(Rc::clone(root)));
@@ -252,13 +275,28 @@ impl BackwardPasses {
                 program: Box::new(program),
                 hooks: hook::registered(),
                 needed,
+                value: None,
             };
         }
     }
 }
 
-/// Adds the gradients of a root by its program, and brings its value up to date. `false`, and nothing is changed,
-/// if there is no program that can.
+/// The value of a root whose last pass was by its program, if nothing has changed since. The root and the nodes
+/// below it are still to be computed anew.
+pub(super) fn value(core: &Core) -> Option<Array> {
+    let kept = core.kept_for_backward.take()?;
+    let found = match kept.downcast_ref() {
+        Some(BackwardPasses::Program {
+            value: Some((at, value)),
+            ..
+        }) if *at == changes() => Some(value.clone()),
+        _ => None,
+    };
+    core.kept_for_backward.set(Some(kept));
+    found
+}
+
+/// Adds the gradients of a root by its program. `false`, and nothing is changed, if there is no program that can.
 ///
 /// # Errors
 /// [`Error::Memory`](crate::Error::Memory) as `backward`.
@@ -268,7 +306,7 @@ pub(super) fn backward(root: &Rc<dyn Node>) -> Result<bool> {
         return Ok(false);
     };
     let repeated = kept.downcast_mut::<BackwardPasses>();
-    let added = match repeated.and_then(|repeated| repeated.pass(core)) {
+    let added = match repeated.and_then(BackwardPasses::pass) {
         None => Ok(false),
         Some((recorders, gradients)) => {
             let mut both = recorders.iter().zip(gradients);

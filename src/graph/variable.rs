@@ -11,7 +11,7 @@ use super::leaf::{Constant, ConstantNode};
 use super::node::{IntoDyn, Kind, Node, Variable};
 use super::operation::{AsOperator, Operation};
 use super::parent::Promoted;
-use super::{backward, order};
+use super::{backward, order, repeated};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
 use crate::reserve;
@@ -46,8 +46,14 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// As [`forward`](Self::forward), and [`Error::State`] or [`Error::Memory`] if this is a
     /// parameter that cannot be read.
     pub fn value(&self) -> Result<Array> {
-        self.forward()?;
-        self.0.core().value().dense()
+        let core = self.0.core();
+        if !core.is_current(crate::table::changes()) {
+            if let Some(value) = repeated::value(core) {
+                return Ok(value);
+            }
+            self.forward()?;
+        }
+        core.value().dense()
     }
 
     /// Element type and shape of the value.

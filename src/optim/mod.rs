@@ -59,6 +59,8 @@ pub(crate) use undo::Touched;
 struct Work<'p> {
     table: &'p Arc<Table>,
     state: Arc<State>,
+    /// Read once: another thread may set the learning rate meanwhile.
+    settings: Settings,
     rows: Option<Dense<u32>>,
     values: Array,
 }
@@ -273,6 +275,7 @@ impl Optimizer {
             work.push(Work {
                 table,
                 state,
+                settings: self.settings_of(table),
                 rows,
                 values,
             });
@@ -293,7 +296,7 @@ impl Optimizer {
             table: work.table,
             state: &work.state,
             rule: self.rule,
-            settings: self.settings_of(work.table),
+            settings: work.settings,
         }
     }
 

@@ -38,7 +38,7 @@ impl Optimizer {
             return false;
         }
         work.iter().all(|item| {
-            let Settings { lr, l2, .. } = self.settings_of(item.table);
+            let Settings { lr, l2, .. } = item.settings;
             let few = item.values.size() < PIECE;
             let mut touched = item.all_touched();
             few && lr <= LARGEST_LR

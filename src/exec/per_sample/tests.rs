@@ -84,7 +84,7 @@ const SEPARABLE: [(&str, Loss); 12] = [
         sum(&all.square().boxed(), &[0, 2], false)
     }),
     ("what follows a sum, on each sample", |l| {
-        let all = gathered(&l.matrices, &l.i)?;
+        let all = gathered(&l.matrices, &l.i)?.exp().boxed();
         let sums = sum(&all, &[0], false)?;
         let means = mean(&sums.square().boxed(), &[1])?;
         Ok((means.exp().sum().square() * 0.5).boxed())
@@ -95,8 +95,8 @@ const SEPARABLE: [(&str, Loss); 12] = [
         Ok((sums * gathered(&l.rows, &l.j)?).exp().sum().boxed())
     }),
     ("a sum beside rows of its shape", |l| {
-        let first = sum(&gathered(&l.rows, &l.i)?, &[0], false)?;
-        let second = sum(&gathered(&l.rows, &l.j)?, &[0], false)?;
+        let first = sum(&gathered(&l.rows, &l.i)?.exp().boxed(), &[0], false)?;
+        let second = sum(&gathered(&l.rows, &l.j)?.exp().boxed(), &[0], false)?;
         Ok((first * second).sum().boxed())
     }),
     ("fixed numbers of fewer axes", |l| {
@@ -124,7 +124,16 @@ const SEPARABLE: [(&str, Loss); 12] = [
 ];
 
 /// Those that have none: a parameter is used whole, samples are mixed, or their axis moves.
-const OTHERS: [(&str, Loss); 9] = [
+const OTHERS: [(&str, Loss); 11] = [
+    ("a sum beside fixed numbers that have an axis more", |l| {
+        let sums = sum(&gathered(&l.rows, &l.i)?, &[0], false)?;
+        let one = Constant::new(ramp(&[1, 4])).boxed();
+        sum(&(sums + one).boxed(), &[0], false)
+    }),
+    ("rows whose sum is used twice", |l| {
+        let sums = sum(&gathered(&l.biases, &l.i)?, &[0], false)?;
+        Ok((sums.clone().tanh() * sums).boxed())
+    }),
     ("a parameter that is used whole", |l| {
         Ok((gathered(&l.rows, &l.i)?.sum() + l.rows.square().sum()).boxed())
     }),

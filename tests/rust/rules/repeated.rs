@@ -3,7 +3,7 @@
 use super::*;
 
 /// Passes that a walk takes before a program does.
-const WALKED: usize = 8;
+const WALKED: usize = 32;
 /// Passes in all.
 const PASSES: usize = WALKED + 2;
 
