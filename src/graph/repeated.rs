@@ -6,13 +6,15 @@
 //! if it gives the gradients of that pass to the bit.
 //!
 //! The nodes know nothing of it: values are computed when somebody asks for them, but for the root's, which is
-//! there while nothing has changed ([`value`]). Where the program fails, the walk does, and its error is reported. A hook anywhere in this thread ends
-//! all programs, and counting begins anew, to four times as many passes.
+//! there while nothing has changed ([`value`]). Where the program fails, the walk does, and its error is
+//! reported. A hook anywhere in this thread ends all programs, and counting begins anew, to four times as many
+//! passes.
 //!
 //! Limits: graphs of up to [`MOST_NODES`] nodes, on values and shapes of inputs within [`LIMITS`]: of larger
-//! values the arithmetic takes most of the time, and other shapes need other plans. Operators that run in the thread that asks for them (Python's), lengths that were
-//! asked for, several handles on one table, and arguments of functions that are being differentiated leave a
-//! graph to the walk.
+//! values the arithmetic takes most of the time, and other shapes need other plans. Operators that run in the
+//! thread that asks for them (Python's), lengths that were asked for, several handles on one table, and arguments
+//! of functions that are being differentiated leave a graph to the walk. Where a table is looked up several
+//! times, a later gradient may differ from a walk's in the last digit of rows that occur more than once.
 
 use std::cell::Cell;
 use std::rc::Rc;
