@@ -274,3 +274,37 @@ macro_rules! with_real {
     };
 }
 pub(crate) use with_real;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_within_a_limit_up_to_the_limit() {
+        fn check<T: Real>(inside: &[T], outside: &[T]) {
+            let limit = T::of(2.0);
+            // At the end of the first hundred, and after it.
+            for before in [0, 127, 128, 300] {
+                let with = |x: T| [vec![T::of(-2.0); before], vec![x]].concat();
+                for &x in inside {
+                    assert!(all_within(&with(x), limit), "{x:?} after {before}");
+                }
+                for &x in outside {
+                    assert!(!all_within(&with(x), limit), "{x:?} after {before}");
+                    assert_eq!(all_finite(&with(x)), x.is_finite(), "{x:?} after {before}");
+                }
+            }
+            assert!(all_within::<T>(&[], limit) && all_finite::<T>(&[]));
+        }
+        let (nan, inf) = (f64::NAN, f64::INFINITY);
+        check(
+            &[2.0, -2.0, 0.0, -0.0, 5e-324],
+            &[2.0_f64.next_up(), f64::MIN, nan, inf, -inf],
+        );
+        let (nan, inf) = (f32::NAN, f32::INFINITY);
+        check(
+            &[2.0, -2.0, 0.0, -0.0, 1e-45],
+            &[2.0_f32.next_up(), f32::MAX, nan, inf, -inf],
+        );
+    }
+}

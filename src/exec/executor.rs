@@ -65,7 +65,7 @@ impl Executor {
     /// [`Memory`](crate::Error::Memory) if it cannot be had, [`Value`](crate::Error::Value) if the
     /// plan does not fit together ([`super::check`]).
     pub(crate) fn new(plan: Arc<Plan>, tables: &[Arc<Table>]) -> Result<Self> {
-        let memory = [plan.arena_bytes, register_bytes(&plan)];
+        let memory = [plan.arena_bytes, plan.register_bytes()];
         let [arena, registers] = memory.map(|bytes| Arena::new(bytes).map(Arc::new));
         // SAFETY: nobody else has these arenas.
         unsafe { Executor::in_memory(plan, tables, arena?, registers?) }
@@ -90,7 +90,7 @@ impl Executor {
     ) -> Result<Self> {
         reserve::ahead(plan.operators_in_all(), LINKED)?;
         plan.check(tables)?;
-        assert!(arena.bytes() >= plan.arena_bytes && registers.bytes() >= register_bytes(&plan));
+        assert!(arena.bytes() >= plan.arena_bytes && registers.bytes() >= plan.register_bytes());
         let linker = Linker {
             plan: &plan,
             arena: &arena,
@@ -434,11 +434,6 @@ impl Executor {
         });
         table::Rows::new(ty.clone(), Dense::from(indices), values)
     }
-}
-
-/// Bytes of a plan's registers.
-pub(super) fn register_bytes(plan: &Plan) -> usize {
-    plan.registers * BLOCK * size_of::<f64>()
 }
 
 /// Indices of rows of a table. Those of no leaf, which are constants or what a run computes, are compared

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rustc_hash::FxBuildHasher;
 
 use super::arena::Arena;
-use super::executor::{Executor, register_bytes};
+use super::executor::Executor;
 use super::plan::Plan;
 use crate::array::Shape;
 use crate::error::Result;
@@ -113,7 +113,7 @@ impl ExecutorSet {
 
     /// An executor of a plan. If it needs more memory than there is, all get more.
     fn executor(&mut self, plan: Arc<Plan>) -> Result<Executor> {
-        let needed = [plan.arena_bytes(), register_bytes(&plan)];
+        let needed = [plan.arena_bytes(), plan.register_bytes()];
         let enough = |(arena, &bytes): (&Arc<Arena>, &usize)| arena.bytes() >= bytes;
         if !self.memory.iter().zip(&needed).all(enough) {
             let larger = |bytes: usize| Arena::new(bytes.next_power_of_two()).map(Arc::new);

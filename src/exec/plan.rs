@@ -233,10 +233,9 @@ impl Plan {
         bytes.fold(self.arena_bytes, usize::saturating_add)
     }
 
-    /// As [`bytes`](Self::bytes), with the registers of groups.
-    pub(crate) fn run_bytes(&self) -> usize {
-        let registers = self.registers * BLOCK * size_of::<f64>();
-        self.bytes().saturating_add(registers)
+    /// Bytes of the registers of groups, which a run is on too.
+    pub(crate) fn register_bytes(&self) -> usize {
+        self.registers * BLOCK * size_of::<f64>()
     }
 
     /// Types that the leaves must have, in order.
@@ -258,7 +257,7 @@ mod tests {
 
     /// Bytes that one executor needs.
     fn memory(plan: &Plan) -> usize {
-        plan.arena_bytes + plan.registers * BLOCK * size_of::<f64>()
+        plan.arena_bytes + plan.register_bytes()
     }
 
     fn program(leaves: Vec<Leaf>, build: impl Fn(&Builder, &[ValueId]) -> ValueId) -> Program {

@@ -13,7 +13,7 @@ use super::order::{NODE, Order, refresh, topological};
 use super::own_changes::OwnChanges;
 use super::under_way::UnderWay;
 use super::value::{Pattern, Value};
-use super::{hook, repeated};
+use super::{hook, kept_program};
 use crate::array::{Array, Type, show_shape};
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
@@ -188,8 +188,8 @@ fn as_read(leaf: &dyn Node, g: Value) -> Result<Value> {
 }
 
 fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
-    let is_repeated = grad.is_none() && !root.core().is_current(changes());
-    if is_repeated && repeated::backward(root)? {
+    let takes_program = grad.is_none() && !root.core().is_current(changes());
+    if takes_program && kept_program::backward(root)? {
         return Ok(());
     }
     refresh(root)?;
@@ -214,8 +214,8 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
             *g = as_read(&***leaf, std::mem::replace(g, Value::none()))?;
         }
     }
-    if is_repeated {
-        repeated::count(root, arrived.iter().map(|(leaf, g)| (*leaf, g)));
+    if takes_program {
+        kept_program::count(root, arrived.iter().map(|(leaf, g)| (*leaf, g)));
     }
     // All are there before a leaf gets one. Only for a copy of an old gradient that somebody else
     // holds may memory lack after that: the leaves before then have theirs.

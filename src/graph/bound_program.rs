@@ -135,8 +135,12 @@ impl BoundProgram {
         let Some(executor) = self.executors.current_mut() else {
             unreachable!("one has just been chosen");
         };
-        if let Some(limits) = &self.limits
-            && executor.plan().run_bytes() > limits.bytes
+        let plan = executor.plan();
+        let bytes = plan.bytes().saturating_add(plan.register_bytes());
+        if self
+            .limits
+            .as_ref()
+            .is_some_and(|limits| bytes > limits.bytes)
         {
             return Err(refused("its values are large"));
         }

@@ -63,6 +63,7 @@ mod flags;
 mod freeze;
 mod gradient;
 mod hook;
+mod kept_program;
 mod leaf;
 mod length_guards;
 mod node;
@@ -74,7 +75,6 @@ mod order;
 mod own_changes;
 mod parent;
 mod release;
-mod repeated;
 #[cfg(feature = "python")]
 mod splice;
 mod table_value;

@@ -11,7 +11,7 @@ use super::leaf::{Constant, ConstantNode};
 use super::node::{IntoDyn, Kind, Node, Variable};
 use super::operation::{AsOperator, Operation};
 use super::parent::Promoted;
-use super::{backward, order, repeated};
+use super::{backward, kept_program, order};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
 use crate::reserve;
@@ -48,7 +48,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     pub fn value(&self) -> Result<Array> {
         let core = self.0.core();
         if !core.is_current(crate::table::changes()) {
-            if let Some(value) = repeated::value(core) {
+            if let Some(value) = kept_program::value(core) {
                 return Ok(value);
             }
             self.forward()?;

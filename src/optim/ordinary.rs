@@ -25,7 +25,7 @@ fn is_within(array: &Array) -> bool {
 }
 
 impl Optimizer {
-    /// Whether all of this can be applied without an error, and leaves finite numbers.
+    /// Whether all of this leaves finite numbers, and an error comes before anything is changed.
     ///
     /// # Safety
     /// Nobody else uses the tables and their states until this returns, and rows are those of their tables.
@@ -33,8 +33,8 @@ impl Optimizer {
         if matches!(self.rule, Rule::Adam { .. }) {
             return false;
         }
-        let needs_memory = |item: &&Work<'_>| item.rows.is_some() && self.target(item).groups();
-        if work.len() > 1 && work.iter().any(|item| needs_memory(&item)) {
+        let needs_memory = |item: &Work<'_>| item.rows.is_some() && self.target(item).groups();
+        if work.len() > 1 && work.iter().any(needs_memory) {
             return false;
         }
         work.iter().all(|item| {
@@ -117,6 +117,18 @@ mod tests {
             !is_ordinary(&adagrad, &[&large]),
             "the sum of squares is 1e18"
         );
+    }
+
+    #[test]
+    fn a_learning_rate_that_is_set_during_a_step_counts_from_the_next() {
+        let optimizer = Optimizer::new(MOMENTUM, settings(0.5, 0.0)).unwrap();
+        let param = parameter(0.5, -2.0, 3, 2);
+        let work = optimizer.prepare(&[&param]).unwrap();
+        optimizer.set_lr(1e308).unwrap();
+        // SAFETY: this thread alone has the table, and `prepare` has checked the rows.
+        assert!(unsafe { optimizer.is_ordinary(&work) });
+        assert_eq!(optimizer.target(&work[0]).settings.lr, 0.5);
+        assert!(!is_ordinary(&optimizer, &[&param]));
     }
 
     #[test]

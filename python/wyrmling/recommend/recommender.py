@@ -427,16 +427,16 @@ class Recommender(Stateful, ABC):
         """As for several known users, by fewer steps."""
         if type(user) is not str and type(user) is not int:
             user = one_id("users", user)
-        ids = (fitted := self.fitted).item_ids
+        fitted = self.fitted
         try:
             known = np.array([fitted.user_ids.number(user, "user")], np.uint32)
         except KeyError:
             if cold_start == "error":
                 raise
-            return listed(ids, *top(self._popularity(), None, n, allowed))
+            return listed(fitted.item_ids, *top(self._popularity(), None, n, allowed))
         seen = self.seen.select(known) if exclude_seen else None
         best, scores = top(self._scores(known), seen, n, allowed)
-        return listed(ids, best, shifted(scores, self._offsets(known)))
+        return listed(fitted.item_ids, best, shifted(scores, self._offsets(known)))
 
     def _recommend_known(
         self,

@@ -13,7 +13,8 @@ last one wrote is not reached, and dropped.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .frames import Loop
@@ -97,40 +98,34 @@ class Loops(Walker):
         bounds: frozenset[int] = frozenset(),
     ) -> tuple[list[Incoming], list[Incoming]]:
         """A loop: the ways on which it ended, and those that left it."""
-        outer, self.loosens = self.loosens, False
+        with self._loosening(False):
+            entry, block = self.state, self.state.block
+            marks = self._marks()
+            try:
+                return self._rolled(condition, body, step, node)
+            except _Mixed:
+                self._rewind(entry, block, marks)
+            except NeedsConstant as need:
+                if sources_of(need.value):
+                    raise
+                self._rewind(entry, block, marks)
+                return self._apart(condition, body, step, node, count, bounds, need)
+            try:
+                return self.set_apart(lambda: self._peeled(condition, body, step, node))
+            except NeedsConstant as need:
+                if sources_of(need.value):
+                    raise
+                self._rewind(entry, block, marks)
+                return self._apart(condition, body, step, node, count, bounds, need)
+
+    @contextmanager
+    def _loosening(self, loosens: bool) -> Iterator[None]:
+        """Whether lists get a computed length, meanwhile, if computed indices find their items."""
+        outer, self.loosens = self.loosens, loosens
         try:
-            return self._as_it_can_be(condition, body, step, node, count, bounds)
+            yield
         finally:
             self.loosens = outer
-
-    def _as_it_can_be(
-        self,
-        condition: Step,
-        body: Step,
-        step: Step | None,
-        node: ast.AST,
-        count: int | None,
-        bounds: frozenset[int],
-    ) -> tuple[list[Incoming], list[Incoming]]:
-        """The loop as one of blocks, after its first run or from the start, or each run apart."""
-        entry, block = self.state, self.state.block
-        marks = self._marks()
-        try:
-            return self._rolled(condition, body, step, node)
-        except _Mixed:
-            self._rewind(entry, block, marks)
-        except NeedsConstant as need:
-            if sources_of(need.value):
-                raise
-            self._rewind(entry, block, marks)
-            return self._apart(condition, body, step, node, count, bounds, need)
-        try:
-            return self.set_apart(lambda: self._peeled(condition, body, step, node))
-        except NeedsConstant as need:
-            if sources_of(need.value):
-                raise
-            self._rewind(entry, block, marks)
-            return self._apart(condition, body, step, node, count, bounds, need)
 
     def _apart(
         self,
@@ -173,14 +168,12 @@ class Loops(Walker):
         are found by computed indices have one, too.
         """
         entry, block, marks = self.state, self.state.block, self._marks()
-        self.loosens = indexed
-        try:
-            return self._rolled(condition, body, step, node, grows=True)
-        except _Mixed:
-            self._rewind(entry, block, marks)
+        with self._loosening(indexed):
+            try:
+                return self._rolled(condition, body, step, node, grows=True)
+            except _Mixed:
+                self._rewind(entry, block, marks)
             return self.set_apart(lambda: self._peeled(condition, body, step, node, grows=True))
-        finally:
-            self.loosens = False
 
     def _each_apart(
         self,

@@ -28,6 +28,7 @@ use faer::{Conj, MatMut, MatRef, Par};
 use super::dense::{converted, largest, run, scratch, transpose, transposed};
 use crate::array::{Real, filled};
 use crate::error::{Error, Result};
+use crate::order;
 
 /// The power of two by which a matrix is multiplied before it is decomposed, if its largest element
 /// is so far from 1 that squares of elements overflow or vanish. `None` if an element is not finite.
@@ -155,33 +156,28 @@ fn arrange(
     descending: bool,
     vectors: &mut [(&mut Vec<f64>, usize)],
 ) -> Result<()> {
-    let compare = |a: f64, b: f64| {
-        let order = a.total_cmp(&b);
-        if descending { order.reverse() } else { order }
-    };
-    if values.is_sorted_by(|&a, &b| compare(a, b).is_le()) {
-        return Ok(());
-    }
-    let mut order: Vec<usize> = filled(values.len(), 0)?;
-    order.iter_mut().enumerate().for_each(|(k, o)| *o = k);
-    // As `total_cmp` orders them.
+    // Ascending keys are ascending numbers, as `total_cmp` orders them: the bits of a positive number with the
+    // sign set, all bits of a negative one turned.
     let key = |x: f64| {
         let bits = x.to_bits();
-        bits ^ ((bits as i64 >> 63) as u64 | 1 << 63)
+        let ascending = bits ^ ((bits as i64 >> 63) as u64 | 1 << 63);
+        if descending { !ascending } else { ascending }
     };
-    crate::order::sort_by_key(&mut order, |&k| match descending {
-        true => !key(values[k]) as usize,
-        false => key(values[k]) as usize,
-    });
+    if values.is_sorted_by_key(|&x| key(x)) {
+        return Ok(());
+    }
+    let mut places: Vec<usize> = filled(values.len(), 0)?;
+    places.iter_mut().enumerate().for_each(|(k, o)| *o = k);
+    order::sort_by_key(&mut places, |&k| key(values[k]) as usize);
     let mut moved = filled(values.len(), 0.0)?;
     moved
         .iter_mut()
-        .zip(&order)
+        .zip(&places)
         .for_each(|(to, &k)| *to = values[k]);
     *values = moved;
     for (vectors, length) in vectors {
         let mut moved = filled(vectors.len(), 0.0)?;
-        for (to, &k) in moved.chunks_exact_mut(*length).zip(&order) {
+        for (to, &k) in moved.chunks_exact_mut(*length).zip(&places) {
             to.copy_from_slice(&vectors[k * *length..(k + 1) * *length]);
         }
         **vectors = moved;
@@ -301,4 +297,42 @@ fn eigh_in_double(mut lower: Vec<f64>, n: usize) -> Result<Option<Eigen>> {
         sign(&mut vectors, n, &mut [], 0);
         Ok(Some((values, vectors)))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_put_in_the_order_of_total_cmp_with_their_vectors() -> Result<()> {
+        let special = [
+            0.0,
+            -0.0,
+            f64::NAN,
+            -f64::NAN,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            5e-324,
+            -5e-324,
+            f64::MAX,
+            f64::MIN,
+            1.0,
+            -1.0,
+        ];
+        for descending in [false, true] {
+            let mut values = special.to_vec();
+            let mut vectors: Vec<f64> = special.iter().flat_map(|&x| [x, x]).collect();
+            arrange(&mut values, descending, &mut [(&mut vectors, 2)])?;
+            let mut expected = special.to_vec();
+            expected.sort_by(f64::total_cmp);
+            if descending {
+                expected.reverse();
+            }
+            let bits = |all: &[f64]| all.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&values), bits(&expected));
+            let doubled: Vec<f64> = expected.iter().flat_map(|&x| [x, x]).collect();
+            assert_eq!(bits(&vectors), bits(&doubled));
+        }
+        Ok(())
+    }
 }

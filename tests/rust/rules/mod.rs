@@ -15,13 +15,12 @@ use wyrmling::{Array, DType, Error, Input, Result, Type, Variable};
 mod complete;
 mod differences;
 mod frozen;
+mod kept_program;
 mod over_batch;
 mod refused;
-mod repeated;
 
 use crate::common::{Frozen, assert_close, dense, numbers, rounding};
 
-/// Every case of the table, with a name for messages.
 /// Every case of the table, with a name for messages.
 fn cases() -> impl Iterator<Item = (String, Case)> {
     rules::table().flat_map(|entry| {

@@ -46,6 +46,7 @@ const LIMITS: RunLimits = RunLimits {
 const MOST_PROGRAMS: usize = 64;
 
 thread_local! {
+    /// How many there are.
     static PROGRAMS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -99,7 +100,7 @@ type ValueAndGradients = (Array, Vec<Gradient>);
 impl Drop for KeptProgram {
     fn drop(&mut self) {
         // The thread may have ended its variables by now.
-        let _ = PROGRAMS.try_with(|count| count.set(count.get() - 1));
+        let _ = PROGRAMS.try_with(|count| count.set(count.get().saturating_sub(1)));
     }
 }
 
@@ -307,8 +308,8 @@ pub(super) fn backward(root: &Rc<dyn Node>) -> Result<bool> {
     let Some(mut kept) = core.kept_for_backward.take() else {
         return Ok(false);
     };
-    let repeated = kept.downcast_mut::<BackwardPasses>();
-    let added = match repeated.and_then(BackwardPasses::pass) {
+    let passes = kept.downcast_mut::<BackwardPasses>();
+    let added = match passes.and_then(BackwardPasses::pass) {
         None => Ok(false),
         Some((recorders, gradients)) => {
             let mut both = recorders.iter().zip(gradients);
@@ -329,8 +330,8 @@ pub(super) fn count<'g>(
     let core = root.core();
     let kept = core.kept_for_backward.take();
     let mut kept = kept.unwrap_or_else(|| Box::new(BackwardPasses::COUNTING));
-    if let Some(repeated) = kept.downcast_mut::<BackwardPasses>() {
-        repeated.count(root, arrived);
+    if let Some(passes) = kept.downcast_mut::<BackwardPasses>() {
+        passes.count(root, arrived);
     }
     core.kept_for_backward.set(Some(kept));
 }
