@@ -16,7 +16,7 @@ from wyrmling import nn
 from wyrmling.data import Interactions
 from wyrmling.recommend import EWMA, GRU, LSTM, Recommender, SASRec
 from wyrmling.recommend.files import check_arrays
-from wyrmling.recommend.sequence import sasrec
+from wyrmling.recommend.sequence import sasrec, sequence_model
 from wyrmling.recommend.sequence.dropout import dropped, factors_of
 from wyrmling.recommend.sequence.losses import LOSSES, next_items
 
@@ -436,3 +436,28 @@ def test_initialisers() -> None:
     for shape in ((), (0, 2), 0):
         with pytest.raises(ValueError, match="shape"):
             nn.xavier(shape, rng)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_states_of_many_users_are_computed_by_parts(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = small(kind).fit(DATA)
+    encoded = []
+
+    def encode(self: Any, vectors: Any, arrays: Any) -> Any:
+        encoded.append(max(vectors.size, vectors.shape[1] * vectors.shape[0] ** 2))
+        return of_all(self, vectors, arrays)
+
+    of_all = MODELS[kind]._encode
+    monkeypatch.setattr(MODELS[kind], "_encode", encode)
+    rng = np.random.default_rng(2)
+    lengths = rng.integers(0, 60, 5000)
+    offsets = np.append(0, np.cumsum(lengths))
+    histories = wy.Ragged(rng.integers(0, N_ITEMS, offsets[-1]), offsets)
+    monkeypatch.setattr(sequence_model, "ENCODED_AT_ONCE", 20_000)
+    found = model._states(histories, model.fitted.arrays)
+    assert max(encoded) <= 20_000 < sum(encoded)
+    for user in (0, 17, 4999):
+        alone = model._states(histories[user : user + 1], model.fitted.arrays)
+        np.testing.assert_allclose(found[user], alone[0], rtol=1e-4, atol=1e-6)

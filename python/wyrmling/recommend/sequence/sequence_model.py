@@ -34,6 +34,9 @@ __all__ = ["SequenceModel"]
 
 FloatArray = npt.NDArray[np.float32]
 
+ENCODED_AT_ONCE = 1 << 20
+"""Numbers of an array of all steps of the histories that are encoded together, at most."""
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SequenceModel(FactorModel):
@@ -164,9 +167,12 @@ class SequenceModel(FactorModel):
         lengths = np.minimum(histories.lengths, self.max_length)
         states = np.zeros((len(histories), items.shape[1]), np.float32)
         for length in np.unique(lengths[lengths > 0]).tolist():
-            users = np.flatnonzero(lengths == length)
-            steps = offsets[users + 1] - length + np.arange(length)[:, None]
-            states[users] = self._encode(items[histories.values[steps]], arrays)
+            alike = np.flatnonzero(lengths == length)
+            count = max(1, ENCODED_AT_ONCE // (length * max(length, items.shape[1])))
+            for first in range(0, len(alike), count):
+                users = alike[first : first + count]
+                steps = offsets[users + 1] - length + np.arange(length)[:, None]
+                states[users] = self._encode(items[histories.values[steps]], arrays)
         return states
 
     def _array_types(self) -> Mapping[str, ArrayType]:
