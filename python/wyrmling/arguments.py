@@ -16,6 +16,8 @@ import numpy as np
 __all__ = ["check_choice", "check_flag", "check_integer", "check_number", "check_path", "is_one"]
 
 TEXTS = str, bytes, bytearray
+# Python and NumPy count these among the integers.
+NO_NUMBERS = bool, np.bool_, np.timedelta64
 
 
 def check_integer(
@@ -29,7 +31,7 @@ def check_integer(
     """
     # Most are ints, and one user is recommended to in some microseconds.
     if type(value) is not int and (
-        isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral)
+        isinstance(value, NO_NUMBERS) or not isinstance(value, numbers.Integral)
     ):
         raise TypeError(f"{name} is {value!r}, expected an integer{_range(least, most)}")
     integer = int(value)
@@ -49,7 +51,7 @@ def check_number(name: str, value: object) -> float:
 
     Raises TypeError for what is no number; True and False are none.
     """
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+    if isinstance(value, NO_NUMBERS) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} is {value!r}, expected a number")
     try:
         return float(value)

@@ -21,6 +21,7 @@ Refused = tuple[Callable[[Any], object], type[Exception], str]
 
 NO_IDS = [b"u2", bytearray(b"u2"), 1.5, None, True, np.array("u2"), uuid.UUID(int=2), 2j]
 NO_IDS += [np.datetime64("2020-01-01"), datetime.date(2020, 1, 1), object, np.float32(2)]
+NO_IDS += [np.timedelta64(2, "ns")]
 
 
 @every
@@ -259,7 +260,8 @@ def test_weights_below_zero() -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [b"x", 1.5, None, True, uuid.UUID(int=2), ("a", 1), np.datetime64("2020-01-01"), 2**63],
+    [b"x", 1.5, None, True, uuid.UUID(int=2), ("a", 1), np.datetime64("2020-01-01"), 2**63]
+    + [np.timedelta64(2, unit) for unit in ("ns", "s")],
     ids=lambda given: type(given).__name__,
 )
 def test_ids_of_other_types(given: Any) -> None:

@@ -17,7 +17,16 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Column", "Id", "categorised", "id_column", "is_missing", "number_column", "unchanging"]
+__all__ = [
+    "Column",
+    "Id",
+    "categorised",
+    "id_column",
+    "is_missing",
+    "is_whole",
+    "number_column",
+    "unchanging",
+]
 
 Id: TypeAlias = int | str
 Column: TypeAlias = Iterable[Any] | npt.NDArray[Any]
@@ -137,6 +146,11 @@ def number_column(
     return numbers
 
 
+def is_whole(kind: type) -> bool:
+    """Whether a type of NumPy's is of integers: durations are not, though they inherit from it."""
+    return issubclass(kind, np.integer) and not issubclass(kind, np.timedelta64)
+
+
 def unchanging(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """A column that nobody writes to: a read-only copy, unless it is read-only as it is, or in a
     mapped file, which may be larger than memory.
@@ -170,7 +184,7 @@ def _numbers_of_objects(name: str, array: npt.NDArray[Any], dates: bool) -> npt.
         return np.array([np.datetime64(_utc(value), "us") for value in values], "datetime64[us]")
     for row, value in enumerate(values):
         # NumPy's complex numbers are np.number too, and would lose their imaginary parts.
-        if isinstance(value, (bool, np.bool_)) or not isinstance(
+        if isinstance(value, (bool, np.bool_, np.timedelta64)) or not isinstance(
             value, (int, float, np.integer, np.floating)
         ):
             raise _no_number(name, row, value)
@@ -236,7 +250,7 @@ def _checked_list(name: str, column: list[Any] | tuple[Any, ...]) -> Integers | 
         return column if isinstance(column, list) else list(column)
     for kind in kinds:
         # np.bool_ is no np.integer; subclasses of int and str, such as enums, are others' types.
-        if kind not in (int, str, np.str_) and not issubclass(kind, np.integer):
+        if kind not in (int, str, np.str_) and not is_whole(kind):
             row = next(row for row, value in enumerate(column) if type(value) is kind)
             raise _refused(name, row, column[row])
     if str in kinds or np.str_ in kinds:

@@ -15,7 +15,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from .columns import Column, Id, categorised, id_column
+from .columns import Column, Id, categorised, id_column, is_whole
 
 __all__ = ["Ids"]
 
@@ -377,7 +377,7 @@ def _one(id: Any, what: str) -> Id:
     """One id, of a plain type."""
     if type(id) is int or type(id) is str:
         return id
-    if isinstance(id, np.integer):
+    if is_whole(type(id)):
         return int(id)
     if isinstance(id, np.str_):
         return str(id)

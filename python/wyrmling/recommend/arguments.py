@@ -46,7 +46,7 @@ def several(name: str, given: Any, *, ordered: bool = False) -> npt.NDArray[np.i
 
 def one_id(name: str, given: Any) -> Id:
     """One id; raises TypeError for what is none."""
-    if isinstance(given, bool) or not isinstance(given, (int, str, np.integer)):
+    if isinstance(given, (bool, np.timedelta64)) or not isinstance(given, (int, str, np.integer)):
         raise TypeError(f"{name} is {given!r}, expected an id (an int or str), or several")
     id_: Id = given  # type: ignore[assignment]
     return id_
