@@ -1,5 +1,6 @@
 """What changes between calls is seen: helpers, defaults, globals, and the kinds of arguments."""
 
+import collections
 import math
 import sys
 import threading
@@ -119,6 +120,21 @@ def test_a_cell(grad):
     assert repeatedly(g, 1.5) == 2.0
     for scale in (3.0, 4, 0.25):
         assert repeatedly(g, 1.5) == scale
+
+
+def test_a_queue_that_grows():
+    """Its length and its truth are no constants of a program."""
+    waiting = collections.deque()
+
+    def f(x):
+        return x * len(waiting) + (x * x if waiting else 0.0)
+
+    slope = wy.grad(f)
+    assert [slope(1.0) for _ in range(4)] == [0.0] * 4
+    waiting.extend("ab")
+    assert [slope(1.0) for _ in range(4)] == [4.0] * 4
+    with pytest.raises(wy.SourceError, match="the length of this"):
+        wy.grad(f, mode="source")(1.0)
 
 
 def test_a_function_of_math(grad, monkeypatch):

@@ -26,6 +26,20 @@ def looped(x):
     return total
 
 
+def in_place(x):
+    y = np.ones((3, 2))
+    y *= x
+    y -= x
+    y[0] /= x
+    return np.sum(y * y)
+
+
+def product_in_place(x):
+    y = np.ones(2)
+    y @= np.outer(x, x)
+    return np.sum(y * y)
+
+
 @pytest.mark.parametrize("f", [straight, looped])
 def test_what_is_captured_may_change_at_each_call(f, monkeypatch):
     """It is compiled again for each, until that is too often."""
@@ -42,6 +56,8 @@ CASES = {
     "an attribute": (lambda x: math.sin(x) * (1.0 + x.is_integer()), 1.0),
     "float": (lambda x: np.sum(float(x[0]) * x), np.ones(2, np.float32)),
     "looped": (looped, 1.0),
+    "a plain array in place": (in_place, np.array([0.5, -1.5])),
+    "a product in place": (product_in_place, np.array([0.5, -1.5])),
 }
 
 

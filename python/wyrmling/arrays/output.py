@@ -9,6 +9,13 @@ import numpy as np
 from .._core import Variable, constant
 
 
+def takes_no_variable(text: str) -> TypeError:
+    """The error of what cannot be traced, known by an attribute as that of the native module."""
+    error = TypeError(text)
+    error.takes_no_variable = True  # type: ignore[attr-defined]
+    return error
+
+
 def finished(name: str, result: Any, out: Any) -> Any:
     """The result, which ``out`` stands for afterwards if it is given; a plain result is stored in a
     plain array too.
@@ -25,7 +32,7 @@ def finished(name: str, result: Any, out: Any) -> Any:
                 raise ValueError(f"{name}: out: expected shape {np.shape(result)}, got {out.shape}")
             out[...] = result
             return out
-        raise TypeError(
+        raise takes_no_variable(
             f"{name}: out: a plain array cannot take what is differentiated; make it by "
             "wyrmling.array(x) or np.zeros_like(v), or write x = x + v for x += v"
         )

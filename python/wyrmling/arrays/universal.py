@@ -18,7 +18,7 @@ from .. import _core
 from .._core import Variable, constant, expand_dims
 from . import reductions
 from .operand import along, axis_of, integers, is_axis_of_number, of_one_type, only_axis
-from .output import finished
+from .output import finished, takes_no_variable
 from .predicates import value
 from .statistics import cumprod, cumsum, prod, scan
 
@@ -28,7 +28,7 @@ _DEFAULTS: dict[str, Any] = {"casting": "same_kind", "order": "K", "subok": True
 
 
 def _refused(name: str, arguments: Sequence[str]) -> TypeError:
-    return TypeError(
+    return takes_no_variable(
         f"{name}: the arguments {list(arguments)} have no meaning for variables; leave them out"
     )
 

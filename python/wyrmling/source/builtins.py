@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import inspect
 import math
 import types
 from collections.abc import Sequence
@@ -47,6 +48,24 @@ PLAIN_MEMBERS = (types.FunctionType, staticmethod, classmethod)
 """What any instance of a class has, of that which says itself what it is for an instance."""
 
 
+@functools.cache
+def _signature(function: Any) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except ValueError:
+        return None
+
+
+def fits(function: Any, args: Sequence[Any], keywords: dict[str, Any]) -> bool:
+    """Whether a function of Python's own takes these arguments, as far as it says what it takes."""
+    try:
+        if signature := _signature(function):
+            signature.bind(*args, **keywords)
+    except TypeError:
+        return False
+    return True
+
+
 class Builtins(Walker):
     """Functions that Python has by itself."""
 
@@ -65,6 +84,8 @@ class Builtins(Walker):
         if getattr(builtins, name, None) is found:
             method = getattr(self, f"builtin_{name}", None)
             if method is not None:
+                if not fits(found, args, keywords):
+                    self.leave("arguments do not fit", node)
                 return method(list(args), keywords, node)
             if name not in PURE and not isinstance(found, type):
                 self.refuse(node, f"a call of {name}", "do it outside of the function")
@@ -188,7 +209,6 @@ class Builtins(Walker):
 
     def builtin_len(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``len(x)``."""
-        self._only(args, keywords, range(1, 2), node)
         return self.length(args[0], node)
 
     def builtin_range(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
@@ -265,7 +285,6 @@ class Builtins(Walker):
 
     def builtin_abs(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``abs(x)``."""
-        self._only(args, keywords, range(1, 2), node)
         value = args[0]
         if isinstance(value, Choice):
             return self.distribute(value, lambda one: self.builtin_abs([one], {}, node), node)
@@ -286,7 +305,6 @@ class Builtins(Walker):
 
     def builtin_float(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``float(x)``."""
-        self._only(args, keywords, range(2), node)
         value = args[0] if args else Known(0.0)
         if isinstance(value, Choice):
             return self.distribute(value, lambda one: self.builtin_float([one], {}, node), node)
@@ -319,7 +337,6 @@ class Builtins(Walker):
 
     def builtin_divmod(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``divmod(x, y)``."""
-        self._only(args, keywords, range(2, 3), node)
         return Row(tuple(self.binary(name, args[0], args[1], node) for name in ("FloorDiv", "Mod")))
 
     def builtin_pow(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
@@ -330,7 +347,6 @@ class Builtins(Walker):
 
     def builtin_isinstance(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``isinstance(x, classes)``."""
-        self._only(args, keywords, range(2, 3), node)
         return self.isinstance_of(args[0], args[1], node)
 
     def builtin_type(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
@@ -380,7 +396,6 @@ class Builtins(Walker):
 
     def builtin_setattr(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``setattr(x, name, value)``."""
-        self._only(args, keywords, range(3, 4), node)
         name = self.constant_of(args[1], node, "a name that is computed")
         if not isinstance(name, str):
             self.leave("a name that is no string", node)

@@ -339,7 +339,8 @@ class Containers(Walker):
         if isinstance(contents, ListContents):
             items = list(contents.items)
             if is_slice(index):
-                items[self.slice_of(index, node).object] = self.items(value, node)
+                where = self.slice_of(index, node).object
+                self.fold(items.__setitem__, [where, self.items(value, node)], node)
             else:
                 items[self.position(index, len(items), node)] = value
             self.store(owner, replace(contents, items=tuple(items)), node)
@@ -373,7 +374,7 @@ class Containers(Walker):
         if isinstance(contents, ListContents):
             items = list(contents.items)
             if is_slice(index):
-                del items[self.slice_of(index, node).object]
+                self.fold(items.__delitem__, [self.slice_of(index, node).object], node)
             else:
                 del items[self.position(index, len(items), node)]
             self.store(owner, replace(contents, items=tuple(items)), node)

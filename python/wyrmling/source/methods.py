@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .builtins import fits
 from .state import ArrayContents, DictContents, GrownContents, ListContents
 from .values import (
     REAL,
@@ -62,6 +63,9 @@ class Methods(Walker):
                 return self._array_method(name, owner, given, keywords, node)
             method = getattr(self, f"{prefix}_{name}", None)
             if method is not None:
+                own = dict if prefix == "dict" else list
+                if not fits(getattr(own, name), [owner, *given], keywords):
+                    self.leave("arguments do not fit", node)
                 return method(owner, contents, given, keywords, node)
             if prefix == "grown":
                 what = f"the method {name} of a list of computed length"
@@ -169,7 +173,8 @@ class Methods(Walker):
     ) -> Any:
         """``x.insert(index, item)``."""
         items = list(contents.items)
-        items.insert(self.constant_of(args[0], node, "an item by a computed index"), args[1])
+        at = self.constant_of(args[0], node, "an item by a computed index")
+        self.fold(items.insert, [at, args[1]], node)
         self.store(owner, replace(contents, items=tuple(items)), node)
         return Known(None)
 
@@ -260,10 +265,10 @@ class Methods(Walker):
         return None
 
     def dict_get(
-        self, owner: Any, contents: DictContents, args: list[Any], keywords: Any, node: ast.AST
+        self, owner: Any, contents: DictContents, args: list[Any], _: Any, node: ast.AST
     ) -> Any:
         """``x.get(key, default)``."""
-        default = args[1] if len(args) > 1 else keywords.get("default", Known(None))
+        default = args[1] if len(args) > 1 else Known(None)
         at = self._at(contents, self.key(args[0], node))
         return default if at is None else contents.values[at]
 

@@ -41,6 +41,7 @@ from .values import (
     Lazy,
     MethodOf,
     Number,
+    Range,
     Reference,
     Row,
     Single,
@@ -470,6 +471,8 @@ class Objects(Walker):
             return CLASSES[value.kind]
         if isinstance(value, Row):
             return value.cls
+        if isinstance(value, Range):
+            return range
         if isinstance(value, Array | Single):
             return np.ndarray
         if isinstance(value, Closure):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .objects import member_of
-from .state import DictContents, InstanceContents, ListContents
-from .values import Choice, Known, Range, Reference, Row, kind_of
+from .state import DictContents, InstanceContents
+from .values import Choice, Known, Reference
 from .walker import Walker
 
 BUILTIN = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
@@ -106,14 +106,8 @@ class Patterns(Walker):
         )
 
     def _sequence(self, pattern: ast.MatchSequence, subject: Any) -> Any:
-        if isinstance(subject, Known) and not isinstance(subject.object, tuple | range):
-            return Known(False)
-        if isinstance(subject, Reference):
-            if not isinstance(self.contents(subject, pattern), ListContents):
-                return Known(False)
-        elif not isinstance(subject, Row | Range | Known):
-            if self.is_array(subject) or kind_of(subject) is None:
-                self.refuse(pattern, "a sequence pattern for this", "use if")
+        cls = self.type_of(subject, pattern)
+        if not issubclass(cls, Sequence) or issubclass(cls, str | bytes | bytearray):
             return Known(False)
         items = self.items(subject, pattern)
         stars = [at for at, one in enumerate(pattern.patterns) if isinstance(one, ast.MatchStar)]
@@ -149,11 +143,11 @@ class Patterns(Walker):
         return bind
 
     def _mapping_pattern(self, pattern: ast.MatchMapping, subject: Any) -> Any:
-        if not isinstance(subject, Reference):
+        if not issubclass(self.type_of(subject, pattern), Mapping):
             return Known(False)
-        contents = self.contents(subject, pattern)
+        contents = self.contents(subject, pattern) if isinstance(subject, Reference) else None
         if not isinstance(contents, DictContents):
-            return Known(False)
+            self.refuse(pattern, "a dict as a pattern for this", "use a dict")
         tests = []
         keys = []
         for key, one in zip(pattern.keys, pattern.patterns, strict=True):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .numbers import FOLDED
 from .state import DictContents, GrownContents, ListContents, SetContents
 from .values import (
     WHOLE,
@@ -65,6 +66,8 @@ class Sequences(Walker):
             own = self.own_length(value, node)
             if own is not None:
                 return own
+            if hasattr(value.object, "__len__") and not isinstance(value.object, FOLDED):
+                self.refuse(node, "the length of this", "use a list, a tuple or an array")
         return self.fold(len, [value.object], node)
 
     def own_length(self, value: Any, node: ast.AST) -> Any:

@@ -218,6 +218,9 @@ class Statements(Walker):
         if handled is None:
             self.leave("an exception is raised", node)
         handler, cls = handled
+        if isinstance(node.exc, ast.Call):
+            # What is given to it may change something, or raise.
+            self.evaluate(ast.copy_location(ast.Tuple(node.exc.args, ast.Load()), node))
         handler.raised.append((self.leaving(handler.around), cls))
         raise Ended
 
@@ -227,7 +230,8 @@ class Statements(Walker):
         if not handlers or node.exc is None or node.cause is not None:
             return None
         named = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-        if not isinstance(named, ast.Name):
+        # Most classes take no argument by its name.
+        if not isinstance(named, ast.Name) or getattr(node.exc, "keywords", None):
             return None
         found = self.evaluate(named)
         if not isinstance(found, Known) or not isinstance(found.object, type):
@@ -235,8 +239,9 @@ class Statements(Walker):
         cls: type = found.object
         if not issubclass(cls, BaseException):
             return None
-        # Only those of Python: the class of another might do something when it is made.
-        if getattr(builtins, cls.__name__, None) is not cls:
+        # Only those of Python: the class of another might do something when it is made. What an
+        # OSError is made of says of which class it is.
+        if getattr(builtins, cls.__name__, None) is not cls or issubclass(cls, OSError):
             return None
         for handler in reversed(handlers):
             if any(issubclass(cls, one) for one in handler.classes):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .numbers import FOLDED, is_numpy
+from .objects import member_of
 from .state import (
     PLAIN_KEYS,
     DictContents,
@@ -182,7 +183,14 @@ class Truth(Walker):
         own = self.own_length(value, node) if self.class_of(value) else None
         if own is not None:
             return self.truth(own, node)
-        return Known(True) if length is None else Known(length > 0)
+        if length is not None:
+            return Known(length > 0)
+        if isinstance(value, Known) and isinstance(value.object, FOLDED):
+            return self.fold(bool, [value.object], node)
+        cls = self.class_of(value)
+        if cls and any(member_of(cls, name, None) for name in ("__bool__", "__len__")):
+            self.refuse(node, "a condition on this object", "compare it with None")
+        return Known(True)
 
     def compare(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
         """A comparison of two values."""

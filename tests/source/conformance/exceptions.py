@@ -271,3 +271,49 @@ def suppressed_by_continue(x):
             continue
         total *= 2
     return total
+
+
+@at(1.5)
+def argument_of_an_exception_has_an_effect(x):
+    values = [x, 2 * x]
+    last = x
+    try:
+        raise ValueError(values.pop(), last := 3 * x)
+    except ValueError:
+        return sum(values) * last
+
+
+@at(1.5)
+@at(2.5)
+def argument_of_an_exception_raises(x):
+    try:
+        raise ValueError(1 / (x - 1.5))
+    except ValueError:
+        return x
+    except ZeroDivisionError:
+        return x * x
+
+
+@at(1.5)
+def class_of_a_system_error_follows_from_its_number(x):
+    try:
+        raise OSError(2, "no such file")
+    except FileNotFoundError:
+        return x * x
+    except OSError:
+        return x
+
+
+@at(1.5)
+def arguments_of_an_exception(x):
+    texts = ["a", f"{x}"]
+    try:
+        raise ValueError(*texts, x)
+    except ValueError:
+        y = x * x
+    try:
+        raise KeyError(name="a")
+    except KeyError:
+        return x
+    except TypeError:
+        return y
