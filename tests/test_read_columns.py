@@ -116,6 +116,7 @@ def test_times_are_numbers_or_dates(tmp_path: Path, texts: list[str], expected: 
         ("a,b,1,1_0\n", {"time_column": 3}, "found '1_0' as a time"),
         (f"a,b,1,2\na,b,1,{2**63}\n", {"time_column": 3}, f"found '{2**63}' as a time"),
         ("a,b,1,inf\n", {"time_column": 3}, "found 'inf' as a time"),
+        (f"a,b,1,{'9' * 5000}\n", {"time_column": 3}, f"row 0.*found '{'9' * 60}' as a time"),
         ("a,b,1,2\na,b,1,\n", {"time_column": 3}, "line 2: found an empty time"),
         ("a,b,1,2\na,b,1,nan\n", {"time_column": 3}, "line 2: found nan as the time, which stands"),
         ("a,b,1,heavy\n", {"weight_column": 3}, 'line 1: found "heavy", .* as the weight'),

@@ -13,7 +13,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
-__all__ = ["check_choice", "check_flag", "check_integer", "check_number", "check_path", "is_one"]
+__all__ = [
+    "TEXTS",
+    "check_choice",
+    "check_flag",
+    "check_integer",
+    "check_number",
+    "check_path",
+    "is_one",
+]
 
 TEXTS = str, bytes, bytearray
 # Python and NumPy count these among the integers.

@@ -170,6 +170,7 @@ def test_arrays_that_contradict_each_other_are_refused(
     [
         (["jazz"], TypeError, "item_features: expected a dict"),
         ({"jazz-1": "jazz"}, TypeError, "features of 'jazz-1': expected a list"),
+        ({"jazz-1": b"jazz"}, TypeError, "features of 'jazz-1': expected a list"),
         ({"jazz-1": [None]}, ValueError, "missing value"),
         ({"jazz-1": [1.5]}, TypeError, "expected an int or str"),
         ({"jazz-1": [("a", float("nan"))]}, ValueError, "weights"),
@@ -216,6 +217,13 @@ def test_equal_seeds_give_equal_bits() -> None:
     )
     for name, array in first.fitted.arrays.items():
         np.testing.assert_array_equal(array, second.fitted.arrays[name])
+
+
+def test_a_set_of_features_has_one_order_in_every_process() -> None:
+    names = {f"genre-{number}" for number in range(40)}
+    assert list(Features.of({"a": names}).names) == sorted(names)
+    weighted = Features.of({"a": frozenset((name, len(name)) for name in names)})
+    assert list(weighted.names) == sorted(names)
 
 
 def test_a_feature_named_twice_is_explained_once() -> None:

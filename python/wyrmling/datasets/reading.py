@@ -203,7 +203,7 @@ def _times(texts: list[str], numbers: npt.NDArray[Any], path: str) -> npt.NDArra
     if "".join(texts).isdecimal():
         try:
             return np.fromiter(map(int, texts), np.int64, len(texts))
-        except OverflowError:
+        except (OverflowError, ValueError):
             pass  # What follows says which one it is.
     dates = _number(texts[0]) is None
     values: list[Any] = []
@@ -213,7 +213,7 @@ def _times(texts: list[str], numbers: npt.NDArray[Any], path: str) -> npt.NDArra
             also = ", or a date and time as ISO 8601 writes them" if dates else " as in other lines"
             row = int(np.argmax(numbers == number))
             raise ValueError(
-                f"{path}, row {row}, counted from 0: found {text!r} as a time, "
+                f"{path}, row {row}, counted from 0: found {text[:60]!r} as a time, "
                 f"expected a number{also}"
             )
         values.append(value)

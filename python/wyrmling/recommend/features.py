@@ -7,13 +7,14 @@ features: see :func:`wyrmling.bag`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import Ragged
+from ..arguments import TEXTS
 from ..data import Id, Ids
 from ..data.columns import number_column
 
@@ -53,6 +54,8 @@ class Features:
     @classmethod
     def of(cls, features: Mapping[Id, Any] | Features, what: str = "features") -> Features:
         """Features by id: for each a list of names, of pairs (name, weight), or a dict of weights.
+
+        Names in a set are taken in the order of their texts.
 
         Raises:
             TypeError: no mapping of ids to these; an id or name that is no int or str.
@@ -185,6 +188,7 @@ def _listed(id_: Any, given: Any) -> list[Any]:
     """The features of an id, as a list of names or pairs."""
     if isinstance(given, Mapping):
         return list(given.items())
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if isinstance(given, TEXTS) or not isinstance(given, Iterable):
         raise TypeError(f"features of {id_!r}: expected a list of features, got {given!r}")
-    return list(given)
+    # A set of texts has another order in each process, and vectors are drawn in the order of names.
+    return sorted(given, key=repr) if isinstance(given, Set) else list(given)

@@ -39,7 +39,8 @@ def loss(
 class LogisticMF(NegativeSampling):
     """Logistic matrix factorisation: scores are log-odds of an interaction.
 
-    They are the odds among an item and ``n_negatives`` others drawn at random, not among all.
+    They are the odds among an item and ``n_negatives`` others drawn at random, not among all. A
+    weight multiplies the part of the item alone, as in Johnson's paper, not that of the others.
 
     Args:
         n_negatives: how many items are drawn for each interaction.
