@@ -71,15 +71,16 @@ def trapezoid(y: Like, x: Like | None = None, dx: Like = 1.0, axis: int = -1) ->
     4.0
     """
     heights = constant(y)
-    axis = axis_of("trapezoid", axis, heights.ndim)
+    at = axis_of("trapezoid", axis, heights.ndim)
     step: Like | Variable = dx
     if x is not None:
         places = constant(x)
         if places.ndim == 1:
-            step = expand_dims(diff(places), tuple(range(1, heights.ndim - axis)))
+            step = expand_dims(diff(places), tuple(range(1, heights.ndim - at)))
         else:
             step = diff(places, axis=axis)
-    ends = heights[along(axis, slice(1, None))] + heights[along(axis, slice(None, -1))]
+    ends = heights[along(at, slice(1, None))] + heights[along(at, slice(None, -1))]
+    # Places may have more axes: those of the product are counted as the caller counts them.
     return _core.sum(ends * step * 0.5, axis)
 
 

@@ -22,7 +22,7 @@ from .operand import Axis, Like, filling, ufunc_axes
 from .output import finished
 from .predicates import value
 from .quantiles import between, kind_of, places_of, shares, sorted_lanes, widened
-from .reductions import computed_in, counted, extreme, mask_of, starting, sum
+from .reductions import computed_in, counted, extreme, mask_of, masked, starting, sum
 from .roots import root
 from .statistics import cumprod, cumsum, divisor, prod, variance
 
@@ -205,7 +205,7 @@ def _nanextreme(
     worst = -np.inf if name == "maximum" else np.inf
     is_nan = initial is not None and bool(np.isnan(value(asked, starting(asked, initial))))
     start = worst if is_nan else initial
-    found = extreme(name, _core.where(mask, x, worst), axis, None, keepdims, start, True)
+    found = extreme(name, masked(asked, mask, x, worst), axis, None, keepdims, start, True)
     if initial is None or is_nan:
         found = where(counted(mask, x, axis, keepdims) > 0, found, np.nan)
     return finished(asked, found, out)
@@ -424,4 +424,5 @@ def nan_to_num(
     largest = float(np.finfo(x.dtype).max)
     y = where(isnan(x), nan, x)
     y = where(x == np.inf, largest if posinf is None else posinf, y)
-    return where(x == -np.inf, -largest if neginf is None else neginf, y)
+    y = where(x == -np.inf, -largest if neginf is None else neginf, y)
+    return y if y.dtype == x.dtype else y.astype(x.dtype)

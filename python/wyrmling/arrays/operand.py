@@ -44,7 +44,7 @@ def of_one_type(function: _Function) -> _Function:
         operands: list[Any] = [*args, *kwargs.values()]
         for x in args:
             operands += x if isinstance(x, list | tuple) else []
-        kinds = {x.dtype for x in operands if isinstance(x, Variable | np.ndarray)}
+        kinds = {x.dtype for x in operands if isinstance(x, Variable | np.ndarray | np.generic)}
         if not kinds.intersection(_SMALL) or not kinds <= {np.dtype(np.float32), *_SMALL}:
             return function(*args, **kwargs)
         args = tuple(map(_single, args))
@@ -55,7 +55,7 @@ def of_one_type(function: _Function) -> _Function:
 
 def _single(x: Any) -> Any:
     """Small integers and booleans in float32, also those in a list or tuple; others as they are."""
-    if isinstance(x, np.ndarray) and x.dtype in _SMALL:
+    if isinstance(x, np.ndarray | np.generic) and x.dtype in _SMALL:
         return x.astype(np.float32)
     return type(x)(map(_single, x)) if type(x) in (list, tuple) else x
 

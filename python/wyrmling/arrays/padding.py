@@ -105,7 +105,7 @@ def _of_ends(
     n = x.shape[axis]
     made = []
     for width, length, start in ((widths[0], lengths[0], True), (widths[1], lengths[1], False)):
-        count = n if length is None else min(int(length), n)
+        count = n if length is None else min(round(length), n)
         if count < 1:
             raise ValueError(f"pad: stat_length: expected 1 or more for {mode!r}, got {length}")
         part = x[along(axis, slice(0, count) if start else slice(n - count, None))]

@@ -120,7 +120,8 @@ def any(
     True
     """
     if not changes(a, where, out):
-        return np.any(value("any", a), axis, out, keepdims, where=value("any", where))
+        known = np.any(value("any", a), axis, None, keepdims, where=value("any", where))
+        return finished("any", known, out)
     found = _core.not_equal(a, 0)
     if (mask := mask_of("any", where)) is not None:
         found = masked("any", mask, found, False)
@@ -137,7 +138,8 @@ def all(
     False
     """
     if not changes(a, where, out):
-        return np.all(value("all", a), axis, out, keepdims, where=value("all", where))
+        known = np.all(value("all", a), axis, None, keepdims, where=value("all", where))
+        return finished("all", known, out)
     found = _core.equal(a, 0)
     if (mask := mask_of("all", where)) is not None:
         found = masked("all", mask, found, False)

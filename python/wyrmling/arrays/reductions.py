@@ -65,7 +65,8 @@ def starting(name: str, initial: Any) -> Any:
     """What a result starts from: one number. Raises ValueError for several, else TypeError."""
     if numbers(f"{name}: initial", initial).ndim:
         raise ValueError(f"{name}: initial: expected one number, got shape {np.shape(initial)}")
-    return initial
+    # NumPy's scalars would widen float32.
+    return initial if isinstance(initial, Variable) else np.asarray(initial).item()
 
 
 def masked(name: str, mask: Any, x: Any, other: Any) -> Any:
@@ -77,7 +78,7 @@ def masked(name: str, mask: Any, x: Any, other: Any) -> Any:
     padded = (1,) * (x.ndim - len(shape)) + shape
     if len(padded) > x.ndim or any(n not in (1, m) for n, m in zip(padded, x.shape, strict=True)):
         raise ValueError(f"{name}: where: shape {shape} does not broadcast to {x.shape}")
-    if x.dtype.kind in "biu" and not isinstance(other, Variable) and other == int(other):
+    if x.dtype.kind in "biu" and not isinstance(other, Variable) and float(other).is_integer():
         other = x.dtype.type(other)
     # reshape_like raises if an input later gets a length that the mask would broadcast up.
     return reshape_like(_core.where(mask, x, other), x)
@@ -151,7 +152,7 @@ def extreme(
                 "given with it"
             )
         return finished(asked, reduce(x, axis, keepdims), out)
-    starting(asked, initial)
+    initial = starting(asked, initial)
     if mask is not None:
         x = masked(asked, mask, x, initial)
     axes = ufunc_axes(asked, axis, x.ndim)

@@ -159,7 +159,11 @@ def choose(a: Any, choices: Sequence[Like], out: Any = None, mode: str = "raise"
     shape = np.shape(numbers)
     like = np.zeros(shape)
     wide = broadcast_arrays(*(constant(x) for x in arrays), like)[:-1]
-    kind = np.result_type(*(x.dtype for x in wide))
+    # A number of Python's has no type of its own.
+    typed = [
+        x.dtype for x, c in zip(wide, arrays, strict=True) if type(c) not in (bool, int, float)
+    ]
+    kind = np.result_type(*(typed or [x.dtype for x in wide]))
     stacked = _core.stack([x if x.dtype == kind else x.astype(kind) for x in wide])
     if isinstance(numbers, Variable):
         places: Any = _core.expand_dims(numbers, tuple(range(stacked.ndim - len(shape))))

@@ -258,6 +258,7 @@ def variance(
     axes = (reduced_axes if mask is None else ufunc_axes)(name, axis, x.ndim)
     if isinstance(ddof, Variable) or np.ndim(ddof) or np.asarray(ddof).dtype.kind not in "biuf":
         raise TypeError(f"{name}: ddof: expected one number, got {ddof!r}")
+    ddof = np.asarray(ddof).item()  # NumPy's scalars would widen float32
     if mask is not None:
         number = counted(mask, x, axes, keepdims=True)
         middle = _core.sum(masked(name, mask, x, 0.0), axes, keepdims=True) / number
@@ -274,11 +275,11 @@ def variance(
 
 
 def _known(name: str, given: Like, middle: Any) -> Any:
-    """A mean that is given. Raises ValueError unless it has the shape of the mean, axes kept."""
-    found = constant(given)
-    if found.shape != middle.shape:
-        raise ValueError(f"{name}: mean: expected shape {middle.shape}, got {found.shape}")
-    return found
+    """A mean that is given: a number, or of the shape of the mean, axes kept; else ValueError."""
+    found = constant(given).shape
+    if found not in (middle.shape, ()):
+        raise ValueError(f"{name}: mean: expected shape {middle.shape}, got {found}")
+    return given
 
 
 def std(

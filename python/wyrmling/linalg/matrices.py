@@ -416,8 +416,9 @@ def cond(x: Like, p: float | str | Variable | None = None) -> Variable:
     >>> cond([[4.0, 0.0], [0.0, 2.0]]).item()
     2.0
     """
-    if 0 in np.shape(x)[-2:]:
-        raise np.linalg.LinAlgError(f"cond: expected elements, got shape {np.shape(x)}")
+    if np.ndim(x) < 2 or 0 in np.shape(x)[-2:]:
+        what = "elements" if np.ndim(x) > 1 else "a matrix"
+        raise np.linalg.LinAlgError(f"cond: expected {what}, got shape {np.shape(x)}")
     if not isinstance(p, Variable) and p in (None, 2, -2):
         values = svdvals(x)
         large, small = values[..., 0], values[..., -1]

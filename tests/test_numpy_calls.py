@@ -1,0 +1,145 @@
+"""Calls that are common in NumPy's code and seldom in ours: values, types, gradients and errors as
+NumPy has them.
+"""
+
+import numpy as np
+import pytest
+from conftest import numeric_gradient
+
+import wyrmling as wy
+
+X = np.array([[1.0, 4.0, 2.0], [3.0, 0.5, -1.0]])
+trapezoid = getattr(np, "trapezoid" if hasattr(np, "trapezoid") else "trapz")
+
+
+@pytest.mark.parametrize(
+    ("heights", "places", "axis"),
+    [
+        ((3,), (2, 2, 3), -1),
+        ((2, 3), (4, 2, 3), -1),
+        ((1, 3), (2, 2, 3), -2),
+        ((3, 2), (2, 1, 3, 2), -2),
+        ((4, 2, 3), (2, 3), -1),
+        ((4, 2, 3), (1, 3), -1),
+        ((2, 3, 2), (2, 3, 2), 1),
+    ],
+)
+def test_trapezoid_over_places_with_other_axes_than_heights(heights, places, axis):
+    rng = np.random.default_rng(1)
+    y, x = rng.uniform(0.5, 2.0, heights), rng.uniform(0.5, 2.0, places)
+    expected = trapezoid(y, x, axis=axis)
+    found = trapezoid(wy.Variable(y), wy.Variable(x), axis=axis)
+    np.testing.assert_allclose(found.value, expected, rtol=1e-12, strict=True)
+    gradients = wy.grad(lambda y, x: (trapezoid(y, x, axis=axis) ** 2).sum(), (0, 1))(y, x)
+    for k, gradient in enumerate(gradients):
+        slopes = numeric_gradient(lambda y, x: trapezoid(y, x, axis=axis) ** 2, (y, x), k)
+        np.testing.assert_allclose(gradient, slopes, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["any", "all"])
+def test_answers_are_stored_in_a_variable(name):
+    f = getattr(np, name)
+    for x in (wy.Variable(X), wy.Input(X), wy.Variable(X) > 1.0, X):
+        out = wy.array(np.full(3, 7.0))
+        assert f(x, axis=0, out=out) is out
+        np.testing.assert_array_equal(out.value, f(getattr(x, "value", x), axis=0))
+        with pytest.raises(ValueError, match=f"{name}: out: expected shape"):
+            f(x, axis=0, out=wy.array(np.zeros(2)))
+    plain = np.zeros(3, bool)
+    assert f(wy.Variable(X), axis=0, out=plain) is plain
+    np.testing.assert_array_equal(plain, f(X, axis=0))
+
+
+@pytest.mark.parametrize("name", ["nanmax", "nanmin", "max", "min"])
+def test_a_mask_of_more_axes_is_refused(name):
+    f = getattr(np, name)
+    for mask in (np.ones((2, 2, 3), bool), np.ones(7, bool), np.ones((4, 1), bool)):
+        for x in (X, wy.Variable(X)):
+            with pytest.raises(ValueError, match=r"broadcast|more dimensions"):
+                f(x, axis=0, where=mask, initial=0.0)
+    mask = np.array([True, False, True])
+    found = f(wy.Variable(X), axis=0, where=mask, initial=0.25)
+    np.testing.assert_array_equal(found.value, f(X, axis=0, where=mask, initial=0.25))
+
+
+def test_what_integers_start_from_may_be_infinite():
+    x = wy.IndexInput([3, 1, 2])
+    mask = np.array([True, False, True])
+    assert np.max(x, where=mask, initial=-np.inf).item() == 3.0
+    assert np.nanmin(x, where=mask, initial=np.inf).item() == 2.0
+
+
+@pytest.mark.parametrize("ddof", [1, np.int64(1), np.uint8(1), np.array(1), np.float64(0.5), True])
+@pytest.mark.parametrize("name", ["var", "std", "nanvar", "nanstd"])
+def test_ddof_does_not_widen_float32(name, ddof):
+    f, x = getattr(np, name), X.astype(np.float32)
+    for given in ({}, {"where": X != 4.0}):
+        found = f(wy.Variable(x), 1, ddof=ddof, **given).value
+        np.testing.assert_allclose(found, f(x, 1, ddof=ddof, **given), rtol=1e-6, strict=True)
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="NumPy 2 has it")
+@pytest.mark.parametrize("name", ["var", "std"])
+def test_a_mean_that_is_given_may_be_a_number(name):
+    f = getattr(np, name)
+    for x in (X, X.astype(np.float32)):
+        for mean in (x.mean(), float(x.mean())):
+            found = f(wy.Variable(x), mean=mean).value
+            np.testing.assert_allclose(found, f(x, mean=mean), rtol=1e-6, strict=True)
+    found = wy.grad(lambda x: f(x, mean=x.mean()))(X)
+    np.testing.assert_allclose(found, wy.grad(f)(X), rtol=1e-12)
+    with pytest.raises(ValueError, match="mean: expected shape"):
+        f(wy.Variable(X), 1, mean=np.zeros(3))
+
+
+@pytest.mark.parametrize("p", [None, 2, 1, -1, np.inf, "fro", "nuc"])
+def test_the_condition_of_what_is_no_matrix(p):
+    for shape in ((), (3,), (0, 0), (2, 0, 3)):
+        with pytest.raises(np.linalg.LinAlgError):
+            np.linalg.cond(wy.Variable(np.ones(shape)), p)
+
+
+@pytest.mark.parametrize("initial", [np.float64(1.5), np.int64(2), np.array(2), np.int8(2), 2.5])
+def test_what_reductions_start_from_does_not_widen_float32(initial):
+    x = X.astype(np.float32)
+    for f in (
+        np.sum,
+        np.prod,
+        np.max,
+        np.min,
+        np.nansum,
+        np.nanmax,
+        np.add.reduce,
+        np.maximum.reduce,
+    ):
+        found = f(wy.Variable(x), axis=0, initial=initial).value
+        np.testing.assert_allclose(found, f(x, axis=0, initial=initial), rtol=1e-6, strict=True)
+
+
+@pytest.mark.parametrize("other", [np.float64(1.5), np.int64(2), np.array([2.0, 3.0]), [1, 2], 2.5])
+def test_nan_to_num_keeps_the_type(other):
+    x = np.array([np.nan, np.inf], np.float32)
+    found = np.nan_to_num(wy.Variable(x), nan=other, posinf=other).value
+    np.testing.assert_array_equal(found, np.nan_to_num(x, nan=other, posinf=other), strict=True)
+
+
+@pytest.mark.parametrize("other", [2, 2.5, True, np.float32(2.0), np.array([1, 2], np.int64)])
+def test_choose_has_the_type_that_arrays_have_together(other):
+    x = np.array([0.5, 1.5], np.float32)
+    found = np.choose([1, 0], [wy.Variable(x), other]).value
+    np.testing.assert_array_equal(found, np.choose([1, 0], [x, other]), strict=True)
+
+
+@pytest.mark.parametrize("other", [np.int8(2), np.uint8(2), np.int16(2), np.bool_(True)])
+def test_small_integers_alone_do_not_widen_float32(other):
+    x = X.astype(np.float32)[0]
+    for f in (np.kron, np.append, np.inner, lambda x, y: np.diff(x, prepend=y)):
+        found = f(wy.Variable(x), other).value
+        np.testing.assert_allclose(found, f(x, other), rtol=1e-6, strict=True)
+
+
+@pytest.mark.parametrize("mode", ["mean", "median", "maximum", "minimum"])
+@pytest.mark.parametrize("length", [1.5, 2.5, np.float64(1.0), (1.6, 3)])
+def test_lengths_of_pad_are_rounded(mode, length):
+    found = np.pad(wy.Variable(X), 1, mode, stat_length=length).value
+    np.testing.assert_allclose(found, np.pad(X, 1, mode, stat_length=length), rtol=1e-12)
