@@ -14,7 +14,7 @@ import pytest
 
 from wyrmling.data import Interactions
 from wyrmling.datasets import make_interactions
-from wyrmling.recommend import BPR, Popularity
+from wyrmling.recommend import BPR, Custom, Popularity
 from wyrmling.serving.application import Application
 from wyrmling.serving.current import CurrentModel
 from wyrmling.serving.page import Page
@@ -269,3 +269,18 @@ def test_what_goes_wrong_inside_is_not_told(
     status, answer, _ = ask(application, "/recommend?user=user-1")
     assert (status, answer["error"]) == (500, {"code": "internal", "message": "internal error"})
     assert "secret" in caplog.text
+
+
+def test_a_score_that_is_no_number_of_json_is_an_error_of_the_server(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = Interactions.from_ids(["ann", "bob"], ["tea", "rye"])
+    huge = Custom.from_factors([[1e30], [1.0]], [[1e30], [1e30]], data)
+    huge.save(tmp_path / "model")
+    application = Application(CurrentModel(tmp_path / "model"))
+    assert ask(application, "/recommend?user=bob")[0] == 200
+    status, answer, headers = ask(application, "/recommend?user=ann")
+    assert (status, answer["error"]) == (500, {"code": "internal", "message": "internal error"})
+    assert headers["Content-Type"] == "application/json"
+    assert "/recommend failed" in caplog.text
+    assert 'route="/recommend",status="500"} 1' in ask(application, "/metrics")[1]

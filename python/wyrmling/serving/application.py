@@ -87,21 +87,18 @@ class Application:
         route = path if path in self._routes else "other"
         extra: list[tuple[str, str]] = []
         try:
-            status, answer = 200, self._answer(environ, path)
+            status, (kind, body, more) = 200, _sent(self._answer(environ, path))
         except Refused as refused:
             status = refused.status
-            answer = {"error": {"code": refused.code, "message": refused.message}}
+            kind, body, more = _sent({"error": {"code": refused.code, "message": refused.message}})
             if status == 405:
                 extra = [("Allow", ", ".join(self._routes[path]))]
         except Exception:
             logger.exception("%s %s failed", environ.get("REQUEST_METHOD"), route)
-            status, answer = 500, {"error": {"code": "internal", "message": "internal error"}}
-        if isinstance(answer, tuple):
-            kind, body, more = answer
-            extra += more
-        else:
-            kind, body = "application/json", _encoded(answer)
-        headers = [("Content-Type", kind), ("Content-Length", str(len(body))), *SAFE, *extra]
+            status = 500
+            kind, body, more = _sent({"error": {"code": "internal", "message": "internal error"}})
+        length = "Content-Length", str(len(body))
+        headers = [("Content-Type", kind), length, *SAFE, *extra, *more]
         start(REASONS[status], headers)
         self.metrics.count(route, status, time.perf_counter() - begun)
         # Whoever asks by HEAD gets the headers that GET would have.
@@ -178,8 +175,12 @@ class Application:
         )
 
 
-def _encoded(answer: Any) -> bytes:
-    return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+def _sent(answer: Any) -> Any:
+    """The type, the body and the headers of an answer; raises ValueError for what is no JSON."""
+    if isinstance(answer, tuple):
+        return answer
+    text = json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return "application/json", text.encode(), []
 
 
 def _host(environ: Environ) -> str:
