@@ -75,7 +75,7 @@ class Ragged:
     @classmethod
     def from_csr(cls, matrix: Any) -> Ragged:
         """The rows of a sparse matrix as entries: the columns in which they have numbers, with
-        these numbers as weights.
+        these numbers as weights, where True is 1.
 
         ``matrix`` is a CSR matrix or array of SciPy's, or has the attributes ``indptr``,
         ``indices`` and ``data`` of one. Raises TypeError for anything else, and what ``Ragged``
@@ -90,12 +90,14 @@ class Ragged:
         if getattr(matrix, "format", "csr") != "csr":
             raise TypeError(f"matrix: expected it in CSR, got {matrix.format}; give it by .tocsr()")
         try:
-            parts = matrix.indices, matrix.indptr, matrix.data
+            indices, indptr, data = matrix.indices, matrix.indptr, matrix.data
         except AttributeError:
             raise TypeError(
                 f"matrix: expected a sparse matrix in CSR, got {type(matrix).__name__}"
             ) from None
-        return cls(*parts)
+        if np.asarray(data).dtype.kind == "b":
+            data = np.asarray(data, np.float32)
+        return cls(indices, indptr, data)
 
     @classmethod
     def from_list(cls, rows: Iterable[npt.ArrayLike]) -> Ragged:

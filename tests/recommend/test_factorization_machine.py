@@ -198,6 +198,10 @@ def test_features_come_from_columns_and_sparse_matrices() -> None:
             where = slice(bags.offsets[row], bags.offsets[row + 1])
             np.add.at(dense[row], bags.values[where].astype(int), bags.weights[where])
         np.testing.assert_array_equal(dense, matrix.toarray())
+    has = Features.from_csr(matrix.astype(bool), ["a", "b", "c"], ["x", "y"])
+    assert [bag.tolist() for bag in has.bags] == [[1], [], [0, 1]]
+    assert has.bags.weights is not None
+    assert has.bags.weights.tolist() == [1.0, 1.0, 1.0]
     with pytest.raises(ValueError, match="expected 2 for the columns"):
         Features.from_csr(matrix, ["a", "b", "c"], ["x"])
     with pytest.raises(ValueError, match="expected one for each of 2 ids"):
