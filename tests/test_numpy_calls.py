@@ -143,3 +143,17 @@ def test_small_integers_alone_do_not_widen_float32(other):
 def test_lengths_of_pad_are_rounded(mode, length):
     found = np.pad(wy.Variable(X), 1, mode, stat_length=length).value
     np.testing.assert_allclose(found, np.pad(X, 1, mode, stat_length=length), rtol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "symmetric"])
+@pytest.mark.parametrize("width", [1, 2, 5, 11, (0, 40), (37, 3)])
+def test_odd_reflections_far_beyond_the_array(mode, width):
+    x = np.array([0.5, 2.0, 1.25])
+    found = np.pad(wy.Variable(x), width, mode, reflect_type="odd").value
+    np.testing.assert_allclose(found, np.pad(x, width, mode, reflect_type="odd"), rtol=1e-12)
+
+
+def test_odd_reflections_take_steps_that_double():
+    y = np.pad(wy.Variable(np.ones(3)), 1000, "reflect", reflect_type="odd")
+    # A line for each node, 200 at most: steps of three elements would need thousands.
+    assert len(str(wy.draw(y)).splitlines()) < 150

@@ -117,19 +117,20 @@ def _of_ends(
 def _odd(x: Variable, axis: int, mode: str, widths: tuple[int, int]) -> Variable:
     """An array mirrored at points: what lies behind an end is twice the end less what lies before.
 
-    Both ends get as many elements as the array has, or one less, until there are enough.
+    Both ends get as many elements as there are, or one less, until there are enough.
     """
     n = x.shape[axis]
     skipped = 1 if mode == "reflect" else 0
     result, reach = x, 0
     while reach < max(widths):
         length = n + 2 * reach
+        more = min(length - skipped, max(widths) - reach)
         first, last = result[along(axis, slice(0, 1))], result[along(axis, slice(length - 1, None))]
-        near = result[along(axis, slice(skipped, n))]
-        far = result[along(axis, slice(length - n, length - skipped))]
+        near = result[along(axis, slice(skipped, skipped + more))]
+        far = result[along(axis, slice(length - skipped - more, length - skipped))]
         turned = along(axis, slice(None, None, -1))
         result = concatenate([2.0 * first - near[turned], result, 2.0 * last - far[turned]], axis)
-        reach += n - skipped
+        reach += more
     return result[along(axis, slice(reach - widths[0], reach + n + widths[1]))]
 
 
