@@ -4,6 +4,7 @@ NumPy has them.
 
 import numpy as np
 import pytest
+import scipy.special
 from conftest import numeric_gradient
 
 import wyrmling as wy
@@ -157,3 +158,32 @@ def test_odd_reflections_take_steps_that_double():
     y = np.pad(wy.Variable(np.ones(3)), 1000, "reflect", reflect_type="odd")
     # A line for each node, 200 at most: steps of three elements would need thousands.
     assert len(str(wy.draw(y)).splitlines()) < 150
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 3, 3), (1, 1), (0, 0)])
+def test_pinv_of_symmetric_matrices_reads_the_lower_triangle(shape):
+    rng = np.random.default_rng(3)
+    x = rng.uniform(-1.0, 1.0, shape) + 2.0 * np.eye(shape[-1])
+    found = np.linalg.pinv(wy.Variable(x), hermitian=True).value
+    np.testing.assert_allclose(found, np.linalg.pinv(x, hermitian=True), rtol=1e-11, atol=1e-13)
+    gradient = wy.grad(lambda x: (np.linalg.pinv(x, hermitian=True) ** 2).sum())(x)
+    slopes = numeric_gradient(lambda x: np.linalg.pinv(x, hermitian=True) ** 2, (x,), 0)
+    np.testing.assert_allclose(gradient, slopes, atol=1e-7)
+    assert not np.triu(gradient, 1).any()
+
+
+def test_pinv_of_a_symmetric_matrix_of_lower_rank():
+    x = np.outer([1.0, 2.0, -1.0], [1.0, 2.0, -1.0]) + np.diag([0.0, 0.0, 1e-4])
+    for rcond in (1e-2, 1e-8):
+        found = np.linalg.pinv(wy.Variable(x), rcond, hermitian=True).value
+        np.testing.assert_allclose(found, np.linalg.pinv(x, rcond, hermitian=True), rtol=1e-6)
+    with pytest.raises(np.linalg.LinAlgError, match="square"):
+        np.linalg.pinv(wy.Variable(X), hermitian=True)
+
+
+@pytest.mark.parametrize("b", [2.0, 2, True, np.float32(2.0), np.float64(2.0), [1.0, 2.0, 0.5]])
+def test_a_factor_of_logsumexp_widens_float32_as_in_scipy(b):
+    x = X.astype(np.float32)
+    expected = scipy.special.logsumexp(x, axis=1, b=b)
+    found = wy.special.logsumexp(wy.Variable(x), axis=1, b=b).value
+    np.testing.assert_allclose(found, expected, rtol=1e-6, strict=True)

@@ -39,7 +39,10 @@ def logsumexp(
     if b is None:
         y = _core.logsumexp(a, axis, keepdims)
         return y, _core.sign(_core.exp(y))
-    x, factor = _core.constant(a), _core.constant(b)
+    x = _core.constant(a)
+    # A number of Python's has no type of its own.
+    single = x.dtype == np.float32 and type(b) in (bool, int, float)
+    factor = _core.constant(np.float32(b) if single else b)
     x = _core.broadcast_like(x, factor)
     # The largest of the terms that count; it only shifts the others.
     counts: Any = _core.not_equal(factor, 0.0)

@@ -195,13 +195,17 @@ def pinv(
     """Return the pseudo-inverse of Moore and Penrose.
 
     Singular values up to ``rcond`` (or ``rtol``) times the largest count as zero; 1e-15 if neither
-    is given. Raises LinAlgError for NaN and infinity, ValueError if both are given.
+    is given. Of a symmetric matrix, with ``hermitian``, the lower triangle is read. Raises
+    LinAlgError for NaN and infinity, ValueError if both are given.
 
     >>> pinv([[2.0], [0.0]])
     array([[0.5, 0. ]])
     """
     if hermitian:
-        raise NotImplementedError("pinv: hermitian=True is not supported; without it works too")
+        shape = np.shape(a)
+        if len(shape) < 2 or shape[-1] != shape[-2]:
+            raise np.linalg.LinAlgError(f"pinv: expected square matrices, got shape {shape}")
+        a = _core.tril(a) + matrix_transpose(_core.tril(a, -1))
     if rcond is not None and rtol is not None:
         raise ValueError("pinv: rcond and rtol are the same, give one")
     given = rtol if rcond is None else rcond
