@@ -360,3 +360,23 @@ def test_interruption_and_closed_pipes(tmp_path: Path, lines: list[str], model: 
     )
     os.close(write)
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="closed streams are those of a POSIX shell")
+def test_a_command_works_without_an_output_or_an_error_stream(
+    tmp_path: Path, lines: list[str], model: Path
+) -> None:
+    file = tmp_path / "plays.csv"
+    file.write_text("".join(lines))
+    for number, closed in enumerate((">&-", "2>&-", ">&- 2>&-")):
+        out = tmp_path / f"{number}.safetensors"
+        for command in (
+            ["train", file, "--model", "popularity", "--out", out, "--holdout", "0.2"],
+            ["recommend", model, "--user", "user-1"],
+            ["compare", file, "--models", "popularity"],
+        ):
+            script = f'exec "$@" {closed}'
+            given = ["sh", "-c", script, "sh", *COMMAND, *map(str, command)]
+            done = subprocess.run(given, capture_output=True, timeout=120, check=False)
+            assert (done.returncode, done.stderr) == (0, b""), (closed, command, done)
+        assert Recommender.load(out).is_fitted

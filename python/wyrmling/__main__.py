@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser(chosen(arguments)).parse_args(arguments)
     try:
         options.run(options)
-        sys.stdout.flush()
+        print(end="", flush=True)  # where there is an output
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130

@@ -57,8 +57,11 @@ def aside(line: str) -> None:
 
 
 def watched() -> bool:
-    """Whether somebody looks at how a command goes: the standard error is a terminal."""
-    return sys.stderr.isatty()
+    """Whether somebody looks at how a command goes: the standard error is a terminal.
+
+    Python has None for a stream that was closed before it began.
+    """
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def nothing(line: str) -> None:
