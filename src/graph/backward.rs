@@ -233,12 +233,18 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
 /// The gradients of `root` by leaves, as numbers; `None` for a leaf that does not matter.
 ///
 /// # Errors
-/// As [`backward`], but for a root that nothing differentiable is below.
+/// As [`backward`], but for a root that nothing differentiable is below; [`Error::Type`] for what is no leaf.
 pub(super) fn gradient_values(
     root: &Rc<dyn Node>,
     grad: Option<Array>,
     leaves: &[&Rc<dyn Node>],
 ) -> Result<Vec<Option<Value>>> {
+    if leaves.iter().any(|x| !x.core().is_leaf()) {
+        return Err(Error::Type(
+            "leaves: expected leaves, got the result of an operation; `gradients` takes any node"
+                .into(),
+        ));
+    }
     refresh(root)?;
     let seed = seed(&**root, grad)?;
     let mut found = vec![None; leaves.len()];

@@ -104,7 +104,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// [`gradients_from`](Self::gradients_from), since nothing is recorded.
     ///
     /// # Errors
-    /// As [`gradients_from`](Self::gradients_from).
+    /// As [`gradients_from`](Self::gradients_from), and [`Error::Type`] if one of `leaves` is none.
     pub fn gradient_values(
         &self,
         seed: Option<Array>,

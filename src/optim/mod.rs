@@ -39,6 +39,7 @@ use smallvec::SmallVec;
 pub use penalty::Penalized;
 pub use rule::Rule;
 pub use settings::{L2Per, Settings};
+pub(crate) use snapshot::check_numbers;
 pub use snapshot::{Resumed, Snapshot};
 
 use crate::array::{Array, Dense, Typed, with_real};

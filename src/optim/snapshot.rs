@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{Optimizer, State};
-use crate::array::{Array, View, show_shape, with_real};
+use crate::array::{Array, Slice, View, show_shape, with_real};
 use crate::error::{Error, Result};
 use crate::order;
 use crate::table::Table;
@@ -69,7 +69,8 @@ impl Optimizer {
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::Type`] if the arrays are not those that the rule keeps of
-    /// such a table, [`Error::State`] if the parameter is being trained, by what goes on with the state
+    /// such a table, [`Error::Value`] if they have numbers that no training leaves: negative sums of squares,
+    /// or numbers of steps that are not whole; [`Error::State`] if the parameter is being trained, by what goes on with the state
     /// that there is; [`Error::Memory`] if there is not the memory. Nothing is changed then.
     pub fn restore(&self, snapshot: &Snapshot) -> Result<()> {
         let Snapshot { table, slots } = snapshot;
@@ -119,24 +120,23 @@ impl Optimizer {
         }
         let names = self.rule().slot_names();
         for ((slot, array), name) in state.slots.iter().zip(slots).zip(names) {
+            let what = format!("state of {}: {name}", table.label());
             let (dtype, wanted) = (array.data.dtype(), slot.ty());
             if dtype != wanted.dtype {
                 return Err(Error::Type(format!(
-                    "state of {}: {name}: expected {}, got {}",
-                    table.label(),
-                    wanted.dtype,
-                    dtype
+                    "{what}: expected {}, got {dtype}",
+                    wanted.dtype
                 )));
             }
-            array.check_length(|| format!("state of {}: {name}", table.label()))?;
+            array.check_length(|| what.clone())?;
             if *array.shape != wanted.shape[..] {
                 return Err(Error::Shape(format!(
-                    "state of {}: {name}: expected shape {}, got {}",
-                    table.label(),
+                    "{what}: expected shape {}, got {}",
                     show_shape(&wanted.shape),
                     show_shape(array.shape)
                 )));
             }
+            check_numbers(&what, name, *array)?;
             // Not by `write`, which refuses infinity: sums of squares may have overflowed.
             let mut access = slot.exclusive()?;
             with_real!(wanted.dtype, T => {
@@ -145,6 +145,32 @@ impl Optimizer {
         }
         Ok(state)
     }
+}
+
+/// Refuses numbers beside a parameter that no training leaves. Those that overflowed are left.
+///
+/// # Errors
+/// [`Error::Value`], about `what`.
+pub(crate) fn check_numbers(what: &str, slot: &str, view: View<'_>) -> Result<()> {
+    let find = |is_bad: fn(f64) -> bool| match view.data {
+        Slice::F32(numbers) => numbers.iter().map(|&x| f64::from(x)).find(|&x| is_bad(x)),
+        Slice::F64(numbers) => numbers.iter().copied().find(|&x| is_bad(x)),
+        Slice::U32(_) => None,
+    };
+    if matches!(slot, "exp_avg_sq" | "sum" | "step")
+        && let Some(number) = find(|x| x < 0.0)
+    {
+        return Err(Error::Value(format!(
+            "{what} has {number:?}, expected numbers of at least 0"
+        )));
+    }
+    // NaN and infinity, which no count reaches, are not whole either.
+    if slot == "step" && find(|x| x.fract() != 0.0).is_some() {
+        return Err(Error::Value(format!(
+            "{what} is not whole, expected numbers of steps"
+        )));
+    }
+    Ok(())
 }
 
 impl State {

@@ -23,7 +23,7 @@ use serde_json::Value;
 use crate::array::{Array, DType, Slice, View, show_shape};
 use crate::error::{Error, Result};
 use crate::io::tensors::{self, Contents, Tensor};
-use crate::optim::{L2Per, Optimizer, Resumed};
+use crate::optim::{L2Per, Optimizer, Resumed, check_numbers};
 use crate::table::{Param, Table};
 use saved_setting::{SavedSetting, check_setting, compare, object, places, quoted};
 
@@ -289,6 +289,11 @@ impl<'a> Checkpoint<'a> {
             let slot = |slot: &&'static str| {
                 let what = format!("state of {}: {slot}", quoted(name));
                 let view = floats(&what, table.ty().dtype, tensor(&of_slot(name, slot)))?;
+                if !view.data.is_finite() {
+                    return Err(Error::Value(format!(
+                        "{what} has NaN or infinity, expected finite numbers"
+                    )));
+                }
                 check_numbers(&what, slot, view)?;
                 Ok(view)
             };
@@ -395,33 +400,6 @@ fn parameter<'a>(name: &str, table: &Table, given: &GivenTensor<'a>) -> Result<V
         )));
     }
     Ok(view)
-}
-
-/// Refuses numbers that no training leaves.
-fn check_numbers(what: &str, slot: &str, view: View<'_>) -> Result<()> {
-    if !view.data.is_finite() {
-        return Err(Error::Value(format!(
-            "{what} has NaN or infinity, expected finite numbers"
-        )));
-    }
-    let find = |is_bad: fn(f64) -> bool| match view.data {
-        Slice::F32(numbers) => numbers.iter().map(|&x| f64::from(x)).find(|&x| is_bad(x)),
-        Slice::F64(numbers) => numbers.iter().copied().find(|&x| is_bad(x)),
-        Slice::U32(_) => None,
-    };
-    if matches!(slot, "exp_avg_sq" | "sum" | "step")
-        && let Some(number) = find(|x| x < 0.0)
-    {
-        return Err(Error::Value(format!(
-            "{what} has {number:?}, expected numbers of at least 0"
-        )));
-    }
-    if slot == "step" && find(|x| x.fract() != 0.0).is_some() {
-        return Err(Error::Value(format!(
-            "{what} is not whole, expected numbers of steps"
-        )));
-    }
-    Ok(())
 }
 
 /// A tensor of these bytes.

@@ -309,5 +309,9 @@ fn gradients_are_had_as_numbers_too() -> Result<()> {
         loss.gradient_values(Some(array([1.0, 1.0])), &[&x])
             .is_err()
     );
+    // The gradient of what is no leaf is not there, which is not to be taken for zero.
+    let square = x.square().boxed();
+    let refused = square.clone().sum().gradient_values(None, &[&square]);
+    assert!(matches!(refused, Err(Error::Type(text)) if text.starts_with("leaves: expected")));
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! The rules against formulas written naively, steps against training, and steps that lead out
 //! of the numbers.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use wyrmling::array::{Dense, Slice, View};
-use wyrmling::optim::{L2Per, Optimizer, Resumed, Rule, Settings};
+use wyrmling::optim::{L2Per, Optimizer, Resumed, Rule, Settings, Snapshot};
 use wyrmling::train::{self, Fit, Flow, History, Source};
 use wyrmling::{Array, Error, Input, Parameter, Result};
 
@@ -416,6 +417,50 @@ fn state_is_taken_out_and_put_back() {
             assert_ne!(go_on(&new()), expected, "{rule:?}");
         }
     }
+}
+
+/// Counts and sums of squares that no training leaves would be taken for others, or end in NaN.
+#[test]
+fn state_that_no_training_leaves_is_refused() -> Result<()> {
+    let w = Parameter::new(vec![1.0, 2.0]);
+    let table = w.param().table();
+    let refused = |rule, slot: usize, number: f64| -> Result<()> {
+        let optimizer = Optimizer::new(rule, Settings::new(0.05))?;
+        let mut slots = optimizer.slots_of(table)?;
+        slots[slot] = vec![0.0, number].into();
+        let snapshot = Snapshot {
+            table: Arc::clone(table),
+            slots,
+        };
+        let found = optimizer.restore(&snapshot);
+        let kept = optimizer.slots_of(table)?[slot].to_f64();
+        assert_eq!(
+            kept == [0.0, 0.0],
+            found.is_err(),
+            "{rule:?} {slot} {number}"
+        );
+        found
+    };
+    let adagrad = Rule::Adagrad { eps: 1e-10 };
+    for (rule, slot, name, numbers) in [
+        (adagrad, 0, "sum", &[-1.0, -5e-324][..]),
+        (ADAM, 1, "exp_avg_sq", &[-1.0]),
+        (ADAM, 2, "step", &[-1.0, 0.5, f64::NAN, f64::INFINITY]),
+    ] {
+        for &number in numbers {
+            let expected = format!("state of parameter f64[2]: {name} ");
+            let found = refused(rule, slot, number);
+            assert!(
+                matches!(&found, Err(Error::Value(text)) if text.starts_with(&expected)),
+                "{rule:?} {name} {number}: {found:?}"
+            );
+        }
+    }
+    // Training leaves negative means, and squares that are too large.
+    refused(ADAM, 0, -1.0)?;
+    refused(RULES[1], 0, -1.0)?;
+    refused(adagrad, 0, f64::INFINITY)?;
+    refused(ADAM, 2, 3.0)
 }
 
 #[test]
