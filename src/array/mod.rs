@@ -79,7 +79,7 @@ impl Type {
         self.shape.len()
     }
 
-    /// Number of elements.
+    /// Number of elements, of a shape that [`element_count`] takes.
     pub fn size(&self) -> usize {
         size(&self.shape)
     }

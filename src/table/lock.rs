@@ -211,11 +211,13 @@ impl Drop for HeldLocks<'_> {
         if self.locks.is_empty() {
             return;
         }
-        let own = RUNS.with(|runs| {
+        // A guard that another variable of the thread has kept may be dropped after the runs are.
+        let own = RUNS.try_with(|runs| {
             let mut runs = runs.borrow_mut();
             let at = runs.iter().rposition(|own| own.run == self.run);
             at.map(|at| runs.remove(at))
         });
+        let own = own.ok().flatten();
         if own.is_some_and(|own| !own.noted.is_empty()) {
             self.locks.iter().for_each(|(lock, _)| leave(&lock.word));
             return;

@@ -1,9 +1,13 @@
 //! Graphs: small examples with gradients computed by hand, sharing, errors, depth.
 
+use std::cell::RefCell;
+use std::sync::LazyLock;
+
 use wyrmling::array::{SliceMut, View, ViewMut};
 use wyrmling::graph::{Constant, Independent, Parameter, ops};
 use wyrmling::rules::{self, Ex, OpRef, Operator};
-use wyrmling::{Array, DType, Error, Gradient, Input, Result, Type, Variable};
+use wyrmling::table::Exclusive;
+use wyrmling::{Array, DType, Error, Gradient, Input, Result, Table, Type, Variable};
 
 use crate::common::{gradient_numbers, matrix};
 
@@ -300,6 +304,24 @@ fn a_graph_kept_by_the_thread_itself_is_dropped_with_it() {
         KEPT.set(Some(y));
     };
     std::thread::spawn(keep).join().unwrap();
+}
+
+#[test]
+fn access_kept_by_the_thread_itself_is_given_back_with_it() -> Result<()> {
+    static TABLE: LazyLock<Table> =
+        LazyLock::new(|| Table::new(&Array::from(1.0), None).expect("a number"));
+    thread_local! {
+        static KEPT: RefCell<Option<Exclusive<'static>>> = const { RefCell::new(None) };
+    }
+    let keep = || {
+        // It is known to the thread before the locks' own variables are, and so dropped after these.
+        KEPT.with(|_| ());
+        KEPT.set(Some(TABLE.exclusive().unwrap()));
+    };
+    std::thread::spawn(keep).join().unwrap();
+    TABLE.exclusive()?.slice::<f64>()[0] = 2.0;
+    assert_eq!(TABLE.try_read()?.item(), Ok(2.0));
+    Ok(())
 }
 
 #[test]

@@ -32,8 +32,9 @@ impl Accumulate {
     pub fn new(base: bool, parts: impl IntoIterator<Item = (OpRef, usize)>) -> Self {
         let mut next = usize::from(base);
         let part = |(op, count)| {
-            next += count;
-            (op, next - count..next)
+            let start = next;
+            next = next.saturating_add(count);
+            (op, start..next)
         };
         let parts = parts.into_iter().map(part).collect();
         Accumulate { base, parts }

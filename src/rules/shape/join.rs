@@ -117,14 +117,15 @@ impl Operator for Part {
     linear!("part", |op, g, x| g.with_new(op.adjoint(), &x[1..]), reads 1);
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
-        let whole = joined("part", self.axis, args.get(1..).unwrap_or_default())?;
+        let parts = args.get(1..).unwrap_or_default();
+        let whole = joined("part", self.axis, parts)?;
         if *args[0] != whole {
             return Err(Error::Shape(format!(
                 "part: expected {whole}, got {}",
                 args[0]
             )));
         }
-        let part = args.get(1 + self.part);
+        let part = parts.get(self.part);
         part.map(|&t| t.clone())
             .ok_or_else(|| Error::Value(format!("part {} does not exist", self.part)))
     }

@@ -6,7 +6,7 @@
 //! Limit: a slice of more than half of the rows counts as one of all: its gradient is an array.
 
 use super::slice::{BasicSlice, Resolved, SliceItem, add_into, range, resolve};
-use crate::array::{Number, Shape, Type, Typed, View, ViewMut, size, with_real};
+use crate::array::{Number, Shape, Type, Typed, View, ViewMut, element_count, size, with_real};
 use crate::error::Result;
 use crate::rules::index::zero;
 use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real, same_shape};
@@ -141,6 +141,7 @@ impl Operator for SliceRows {
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [g] = arity::<1>("slice_rows", args)?;
         real("slice_rows", g)?;
+        element_count(&self.shape)?;
         let region = Region::new(&self.items, &self.shape)?;
         same_shape("slice_rows", region.shape(), &g.shape)?;
         Ok(Type::new(g.dtype, &region.rows_shape()))

@@ -67,6 +67,51 @@ fn operands_that_do_not_fit_are_refused_without_a_panic() -> Result<()> {
 }
 
 #[test]
+fn attributes_of_any_size_are_refused_without_a_panic() {
+    const MOST: usize = usize::MAX;
+    let all = rules::SliceItem::Range {
+        start: None,
+        stop: None,
+        step: -1,
+    };
+    let slice_rows = |shape: &[usize]| {
+        OpRef::new(rules::SliceRows {
+            items: vec![all; shape.len()],
+            shape: shape.into(),
+        })
+    };
+    let add = |n| {
+        OpRef::new(rules::AddFlat {
+            shape: Shape::from_slice(&[n]),
+        })
+    };
+    let vector = Array::full(&Type::new(DType::F64, &[3]), 2.0);
+    for op in [
+        slice_rows(&[MOST]),
+        slice_rows(&[MOST, 2]),
+        slice_rows(&[0, MOST, MOST]),
+        OpRef::new(rules::Part {
+            axis: 0,
+            part: MOST,
+        }),
+        OpRef::new(rules::PartAdjoint {
+            axis: 0,
+            part: MOST,
+        }),
+        OpRef::new(rules::Accumulate::new(true, [(add(3), MOST), (add(3), 2)])),
+        OpRef::new(rules::Accumulate::new(
+            false,
+            [(add(3), MOST), (add(3), MOST)],
+        )),
+    ] {
+        for count in 0..4 {
+            let operands = vec![vector.clone(); count];
+            assert!(evaluate(&op, &operands).is_err(), "{op:?} of {count}");
+        }
+    }
+}
+
+#[test]
 fn results_too_large_for_memory_are_refused() {
     const LONG: usize = 1 << 58;
     let sides: Range<usize> = 1..4;
