@@ -13,6 +13,8 @@
 pub mod error;
 #[path = "../../../src/table/lock.rs"]
 mod lock;
+#[path = "../../../src/order.rs"]
+mod order;
 #[path = "../../../src/table/record.rs"]
 mod record;
 
