@@ -46,8 +46,8 @@ use crate::array::{Array, Dense, Typed, with_real};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::order;
-use crate::process::Mutex;
-use crate::table::{Gradient, Param, Table};
+use crate::process::{Mutex, QuickMutex};
+use crate::table::{BRIEF, Gradient, Param, Table};
 use distinct::DistinctRows;
 use gradient::{Access, OnePart, Scratch, StepTarget};
 use settings::{check, check_clip, check_lr};
@@ -105,7 +105,7 @@ pub struct Optimizer {
     common_state: Option<Arc<State>>,
     states: Mutex<States>,
     /// Memory in which a step by hand groups rows, kept from one step to the next.
-    grouping: Mutex<DistinctRows>,
+    grouping: QuickMutex<DistinctRows>,
 }
 
 /// For how many rows memory for grouping is kept, some 90 bytes a row: allocating is what steps of a
@@ -132,7 +132,7 @@ impl Optimizer {
             own_l2: Vec::new(),
             common_state: State::nothing(rule),
             states: Mutex::new(States::default()),
-            grouping: Mutex::new(DistinctRows::default()),
+            grouping: QuickMutex::new(DistinctRows::default()),
         })
     }
 
@@ -184,15 +184,28 @@ impl Optimizer {
     }
 
     fn step_all(&self, params: &[&Param]) -> Result<()> {
-        let work = self.prepare(params)?;
-        let _locks = Table::exclusive_all(work.iter().map(|item| &**item.table))?;
+        let mut work = SmallVec::new();
+        self.prepare(params, &mut work)?;
+        let tables = || work.iter().map(|item| &**item.table);
+        let ordinary = || {
+            // SAFETY: this is called where exclusive access to the tables is held; their state is reached through
+            // the same optimizer and table only; `Rows` checked its indices against the table.
+            let is_ordinary = unsafe { self.is_ordinary(&work) };
+            // SAFETY: as above.
+            let apply = |item| unsafe { self.apply(Access::Alone, item) };
+            is_ordinary.then(|| work.iter().try_for_each(apply))
+        };
         interrupt::check()?;
-        // SAFETY: `_locks` holds exclusive access to the tables; their state is reached through the same
-        // optimizer and table only; `Rows` checked its indices against the table.
-        if unsafe { self.is_ordinary(&work) } {
-            let mut items = work.iter();
-            // SAFETY: as above, until this function returns.
-            return items.try_for_each(|item| unsafe { self.apply(Access::Alone, item) });
+        if work.iter().all(|item| item.values.size() <= BRIEF)
+            && let Some(_alone) = Table::alone(tables())
+            && let Some(done) = ordinary()
+        {
+            return done;
+        }
+        let _locks = Table::exclusive_all(tables())?;
+        interrupt::check()?;
+        if let Some(done) = ordinary() {
+            return done;
         }
         let touched = || work.iter().flat_map(Work::all_touched);
         // SAFETY: `_locks` holds exclusive access to the tables; their state is reached through
@@ -232,7 +245,8 @@ impl Optimizer {
     /// parameter is not being trained; no parameter is changed then. [`Error::NotFinite`] if
     /// the step leads to NaN or infinity.
     pub(crate) fn step_shared(&self, params: &[&Param]) -> Result<()> {
-        let work = self.prepare(params)?;
+        let mut work = SmallVec::new();
+        self.prepare(params, &mut work)?;
         let _locks = Table::beside(work.iter().map(|item| &**item.table))?;
         for item in &work {
             // SAFETY: the table is being trained and `_locks` excludes plain access to it, so
@@ -248,9 +262,8 @@ impl Optimizer {
         }
     }
 
-    /// What there is to apply, by table, checked.
-    fn prepare<'p>(&self, params: &[&'p Param]) -> Result<SmallVec<[Work<'p>; 4]>> {
-        let mut work: SmallVec<[Work<'p>; 4]> = SmallVec::new();
+    /// Adds what there is to apply to `work`, where it stays, by table, checked.
+    fn prepare<'p>(&self, params: &[&'p Param], work: &mut SmallVec<[Work<'p>; 4]>) -> Result<()> {
         for param in params {
             interrupt::check()?;
             let Some(gradient) = param.gradient() else {
@@ -282,13 +295,13 @@ impl Optimizer {
             });
         }
         // In a fixed order, so that two callers cannot wait for each other.
-        order::sort_few_by_key(&mut work, |w| w.table.id() as usize);
+        order::sort_few_by_key(work, |w| w.table.id() as usize);
         if work.windows(2).any(|w| w[0].table.id() == w[1].table.id()) {
             return Err(Error::Value(
                 "parameters: the same parameter was given twice".into(),
             ));
         }
-        Ok(work)
+        Ok(())
     }
 
     /// What a gradient is applied to.
@@ -398,7 +411,8 @@ mod tests {
                 let ones = Dense::new(shape, vec![1.0_f32; COUNT]).unwrap();
                 param.accumulate(Gradient::Dense(ones.into())).unwrap();
                 let optimizer = Optimizer::new(rule, Settings::new(0.5)).unwrap();
-                let work = optimizer.prepare(&[&param]).unwrap();
+                let mut work = SmallVec::new();
+                optimizer.prepare(&[&param], &mut work).unwrap();
                 for touched in work[0].all_touched() {
                     // The counts of steps are few, but for rows of one number.
                     let few = touched.table.ty().size() < grouped::PIECE;

@@ -54,6 +54,8 @@ impl Optimizer {
 
 #[cfg(test)]
 mod tests {
+    use smallvec::SmallVec;
+
     use super::*;
     use crate::array::{DType, Dense, Type};
     use crate::optim::L2Per;
@@ -81,7 +83,8 @@ mod tests {
     }
 
     fn is_ordinary(optimizer: &Optimizer, params: &[&Param]) -> bool {
-        let work = optimizer.prepare(params).unwrap();
+        let mut work = SmallVec::new();
+        optimizer.prepare(params, &mut work).unwrap();
         // SAFETY: this thread alone has the tables, and `prepare` has checked the rows.
         unsafe { optimizer.is_ordinary(&work) }
     }
@@ -123,7 +126,8 @@ mod tests {
     fn a_learning_rate_that_is_set_during_a_step_counts_from_the_next() {
         let optimizer = Optimizer::new(MOMENTUM, settings(0.5, 0.0)).unwrap();
         let param = parameter(0.5, -2.0, 3, 2);
-        let work = optimizer.prepare(&[&param]).unwrap();
+        let mut work = SmallVec::new();
+        optimizer.prepare(&[&param], &mut work).unwrap();
         optimizer.set_lr(1e308).unwrap();
         // SAFETY: this thread alone has the table, and `prepare` has checked the rows.
         assert!(unsafe { optimizer.is_ordinary(&work) });

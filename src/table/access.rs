@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::lock::{self, HeldLocks, Mode, Refused, Trained};
+use super::lock::{self, Alone, HeldLocks, Mode, Refused, Trained};
 use super::storage::{Table, refusal};
 use crate::array::{Array, Number, View, show_shape, with_real};
 use crate::error::{Error, Result};
@@ -17,7 +17,21 @@ impl Table {
     /// [`Error::Shape`], [`Error::Type`] or [`Error::NotFinite`] if `value` does not fit,
     /// [`Error::State`] as [`Table::exclusive`]. Nothing is changed then.
     pub fn write(&self, value: &Array) -> Result<()> {
-        Self::write_all(&[(self, Some(value.view()))]).map(drop)
+        let value = value.view();
+        self.check(value)?;
+        let numbers = value.data.len();
+        if numbers <= BRIEF
+            && let Some(_alone) = Self::alone(std::iter::once(self))
+        {
+            with_real!(self.ty().dtype, T => {
+                // SAFETY: the table holds as many numbers of type `T` as the value, by `check`, and `_alone` keeps
+                // others from it until this function returns.
+                let to = unsafe { std::slice::from_raw_parts_mut(self.pointer::<T>(), numbers) };
+                to.copy_from_slice(value.real::<T>());
+            });
+            return Ok(());
+        }
+        Self::write_all(&[(self, Some(value))]).map(drop)
     }
 
     /// Replaces all numbers of those tables that have a value here, and keeps plain access to all.
@@ -94,6 +108,14 @@ impl Table {
         let tables = sorted(tables);
         let _held = held(&tables, Mode::Plain)?;
         Ok(ExclusiveAll { tables, _held })
+    }
+
+    /// Plain access to tables, each named once, for work on few numbers ([`BRIEF`]) that waits for nothing and runs
+    /// no code of the caller's; `None` if somebody uses one. The change is recorded when the access ends.
+    pub(crate) fn alone<'a>(tables: impl Iterator<Item = &'a Table>) -> Option<BrieflyAlone<'a>> {
+        let tables: Tables<'a> = tables.collect();
+        let _alone = lock::alone(tables.iter().map(|table| table.lock()))?;
+        Some(BrieflyAlone { tables, _alone })
     }
 
     /// Waits until nobody has plain access to any of the tables, and keeps it that way for a run
@@ -206,6 +228,22 @@ impl ExclusiveAll<'_> {
 }
 
 impl Drop for ExclusiveAll<'_> {
+    fn drop(&mut self) {
+        // Before the locks are given back.
+        Table::touch_all(self.tables.iter().copied());
+    }
+}
+
+/// Numbers of a table on which work is brief: others who want the table look again and again meanwhile.
+pub(crate) const BRIEF: usize = 1 << 12;
+
+/// Plain access to several tables, for a short time.
+pub(crate) struct BrieflyAlone<'a> {
+    tables: Tables<'a>,
+    _alone: Alone<'a>,
+}
+
+impl Drop for BrieflyAlone<'_> {
     fn drop(&mut self) {
         // Before the locks are given back.
         Table::touch_all(self.tables.iter().copied());

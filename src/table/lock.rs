@@ -18,6 +18,10 @@
 //! this thread does: hence the thread enters its notes there before it requests anything of the
 //! record, before it hands on its runs, and before it forks.
 //!
+//! What is done alone in less time than the record takes, a step on few numbers, is counted in the word too
+//! ([`alone`]): if nobody uses a lock, a bit says that somebody has it for himself, as briefly as a reader. Others
+//! look again until the bit is cleared.
+//!
 //! Several locks are taken together or not at all, so nobody waits while it takes them one by
 //! one. A run within a run does hold something while it waits; if those it waits for wait for it
 //! in turn, which the record shows, it gets [`Refused::Deadlock`].
@@ -35,9 +39,9 @@ use std::marker::PhantomData;
 
 use smallvec::SmallVec;
 
-use super::record::{Attempt, BUSY, CHANGED, LockRequest, Record, Run, Runs, unused};
+use super::record::{ALONE, Attempt, BUSY, CHANGED, LockRequest, Record, Run, Runs, unused};
 pub(super) use super::record::{Lock, Mode, Refused};
-use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, thread_local};
+use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, thread_local, yield_now};
 use crate::error::Result;
 use crate::order;
 use crate::{interrupt, process};
@@ -96,6 +100,11 @@ impl Drop for Brief<'_> {
 fn enter(word: &AtomicU64) -> bool {
     let mut seen = word.load(Ordering::Relaxed);
     while seen & BUSY == 0 && seen >> 32 == u64::from(process::forks()) {
+        if seen & ALONE != 0 {
+            yield_now();
+            seen = word.load(Ordering::Relaxed);
+            continue;
+        }
         let entered =
             word.compare_exchange_weak(seen, seen + 1, Ordering::Acquire, Ordering::Relaxed);
         match entered {
@@ -158,6 +167,46 @@ impl Lock {
             .entry(self.id)
             .is_some_and(|entry| entry.trained.is_some())
     }
+}
+
+/// Plain access to locks, as brief as that of a brief reader.
+pub(super) struct Alone<'a> {
+    locks: SmallVec<[&'a Lock; 4]>,
+}
+
+impl Drop for Alone<'_> {
+    fn drop(&mut self) {
+        // Whoever has the record may wait for all of them.
+        let mut is_awaited = false;
+        for lock in &self.locks {
+            // Release: who comes next sees what was written.
+            is_awaited |= lock.word.fetch_and(!ALONE, Ordering::Release) & BUSY != 0;
+        }
+        if is_awaited {
+            record().wake();
+        }
+    }
+}
+
+/// Plain access to locks, each named once; `None` if somebody uses one, wants it or trains it. The caller asks
+/// for no other lock meanwhile, runs no code of anybody else's and does not wait.
+pub(super) fn alone<'a>(locks: impl Iterator<Item = &'a Lock>) -> Option<Alone<'a>> {
+    let mut alone = Alone {
+        locks: SmallVec::new(),
+    };
+    for lock in locks {
+        let unused = unused();
+        let taken = lock.word.compare_exchange(
+            unused,
+            unused | ALONE,
+            Ordering::Acquire,
+            Ordering::Relaxed,
+        );
+        // Those that were taken are given back.
+        taken.ok()?;
+        alone.locks.push(lock);
+    }
+    Some(alone)
 }
 
 /// Takes locks, all or none, and waits for them if need be.

@@ -12,7 +12,7 @@ mod storage;
 mod tests;
 
 pub use access::Exclusive;
-pub(crate) use access::OwnTraining;
+pub(crate) use access::{BRIEF, OwnTraining};
 pub use parameter::Param;
 pub(crate) use rows::add_into;
 pub use rows::{Gradient, Rows};
@@ -24,5 +24,6 @@ pub(crate) use storage::{changes, new_id, own_changes, record_change};
 mod sync {
     pub(super) use std::sync::atomic::{AtomicU64, Ordering};
     pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
+    pub(super) use std::thread::yield_now;
     pub(super) use std::thread_local;
 }

@@ -5,14 +5,18 @@ use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
-use super::sync::{AtomicU64, Condvar, Ordering};
+use super::sync::{AtomicU64, Condvar, Ordering, yield_now};
 use crate::process;
 
 /// In a lock's word: somebody has or wants plain access, so brief readers ask the record.
 pub(super) const BUSY: u64 = 1 << 31;
+/// In a lock's word: a thread has plain access without an entry in the record, for less than it takes to make one.
+pub(super) const ALONE: u64 = 1 << 30;
+/// In a lock's word: the record may have an entry, so that who wants plain access asks the record.
+pub(super) const RECORDED: u64 = 1 << 29;
 /// In a lock's word: the number of brief readers, and of runs that are counted like those. Above
 /// [`BUSY`] it has the forks that led to the process which counted them; in a child they are not there.
-pub(super) const READERS: u64 = BUSY - 1;
+pub(super) const READERS: u64 = RECORDED - 1;
 
 /// How long others are let go first because they came first.
 pub(super) const FAIRNESS_WINDOW: Duration = Duration::from_millis(100);
@@ -153,12 +157,14 @@ impl Record {
         change(entry);
         if entry.plain.is_none() && entry.wanted == 0 {
             // Whoever holds the record alone sets the bit, so this is what it is.
-            if lock.word.load(Ordering::Relaxed) & BUSY != 0 {
-                // Release: readers see what was written.
-                lock.word.fetch_and(!BUSY, Ordering::Release);
-            }
+            let mut ended = BUSY;
             if entry.shared.is_empty() && entry.trained.is_none() {
                 self.entries.remove(at);
+                ended |= RECORDED;
+            }
+            if lock.word.load(Ordering::Relaxed) & ended != 0 {
+                // Release: who comes next sees what was written.
+                lock.word.fetch_and(!ended, Ordering::Release);
             }
         }
     }
@@ -188,12 +194,32 @@ impl Record {
             .compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed);
     }
 
+    /// Has all who want plain access to a lock ask the record, and waits for a thread that has it without.
+    fn enlist(&self, lock: &Lock) {
+        self.renew(lock);
+        lock.word.fetch_or(RECORDED, Ordering::Relaxed);
+        // Acquire: what that thread did is over.
+        while lock.word.load(Ordering::Acquire) & ALONE != 0 {
+            yield_now();
+        }
+    }
+
     /// Takes all that is asked for, if it is free.
     pub(super) fn attempt(&mut self, request: &LockRequest<'_>) -> Attempt {
+        request.locks.iter().for_each(|(lock, _)| self.enlist(lock));
+        let attempt = self.attempt_enlisted(request);
+        for (lock, _) in request.locks {
+            if self.entry(lock.id).is_none() {
+                lock.word.fetch_and(!RECORDED, Ordering::Relaxed);
+            }
+        }
+        attempt
+    }
+
+    fn attempt_enlisted(&mut self, request: &LockRequest<'_>) -> Attempt {
         let is_own = |run: &Run| request.own.contains(run);
         let mut free = true;
         for (k, (lock, mode)) in request.locks.iter().enumerate() {
-            self.renew(lock);
             if let Some(entry) = self.entry(lock.id) {
                 // A run that trains may hold what it trains; that is no reentry.
                 if entry.holders(*mode).any(|run| is_own(&run)) {

@@ -15,6 +15,8 @@ use crate::array::{DType, Type};
 use crate::error::Error;
 use crate::{Table, interrupt};
 
+mod alone;
+
 const PLAIN: Mode = Mode::Plain;
 const SHARED: Mode = Mode::Shared;
 

@@ -22,6 +22,7 @@ mod record;
 mod sync {
     pub(super) use shuttle::sync::atomic::{AtomicU64, Ordering};
     pub(super) use shuttle::sync::{Condvar, Mutex, MutexGuard};
+    pub(super) use shuttle::thread::yield_now;
     pub(super) use shuttle::thread_local;
 }
 
@@ -47,7 +48,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, AtomicUsize, Ordering};
 
-    use super::lock::{HeldLocks, Lock, Membership, Mode, Refused, hold, train};
+    use super::lock::{HeldLocks, Lock, Membership, Mode, Refused, alone, hold, train};
     use shuttle::thread;
 
     /// A number for each lock of the process, as tables have.
@@ -151,6 +152,47 @@ mod tests {
             }));
             join(threads);
         });
+    }
+
+    /// Who finds both tables unused has them alone, briefly, beside threads that want them in all other ways.
+    #[test]
+    fn brief_plain_access_is_alone() {
+        let found = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&found);
+        explore(move || {
+            let tables = [Table::new(), Table::new()];
+            let mut threads = Vec::new();
+            for order in [[0, 1], [1, 0]] {
+                let found = Arc::clone(&found);
+                threads.push(spawn(&tables, move |t| {
+                    if let Some(_alone) = alone(order.iter().map(|&k| &t[k].lock)) {
+                        found.store(true, Ordering::SeqCst);
+                        t[1].using(Mode::Plain, || t[0].using(Mode::Plain, || ()));
+                    }
+                }));
+            }
+            threads.push(spawn(&tables, |t| {
+                let locks = t.iter().map(|t| &t.lock);
+                let held = hold(locks, Mode::Plain).expect("nobody interrupts");
+                match held {
+                    Ok(_held) => t[0].using(Mode::Plain, || t[1].using(Mode::Plain, || ())),
+                    Err(refused) => assert!(matches!(refused, Refused::Trained(_))),
+                }
+            }));
+            threads.push(spawn(&tables, |t| {
+                let _held = t[1].hold(Mode::Shared).expect("nobody refuses");
+                t[1].using(Mode::Shared, || t[0].read());
+            }));
+            threads.push(spawn(&tables, |t| {
+                let training = train(std::iter::once(&t[0].lock)).expect("nobody interrupts");
+                let training = training.expect("nobody else trains");
+                let held = training.hold(Mode::Shared).expect("nobody interrupts");
+                let _held = held.expect("its own table");
+                t[0].using(Mode::Shared, || ());
+            }));
+            join(threads);
+        });
+        assert!(seen.load(Ordering::SeqCst), "no order led to brief access");
     }
 
     #[test]
