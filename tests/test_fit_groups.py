@@ -117,7 +117,7 @@ def test_a_function_of_one_sample_has_the_same_bits() -> None:
 
 
 def test_a_loss_that_fails_is_that_of_its_sample() -> None:
-    """The samples before are applied, as they are one after the other; so is the message."""
+    """It has its number, as one after the other, though samples are run in another order."""
     x = COLUMNS["x"].copy()
     x[1234] = np.inf
     messages = []

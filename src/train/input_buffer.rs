@@ -50,4 +50,14 @@ impl InputBuffer {
         // least as words; any bits are a word, and any words are an element.
         unsafe { std::slice::from_raw_parts_mut(start, count) }
     }
+
+    /// A copy of all elements.
+    #[cfg(test)]
+    pub(super) fn copy(&self) -> Self {
+        match self {
+            InputBuffer::F32(v) => InputBuffer::F32(v.clone()),
+            InputBuffer::F64(v) => InputBuffer::F64(v.clone()),
+            InputBuffer::U32(v) => InputBuffer::U32(v.clone()),
+        }
+    }
 }

@@ -122,9 +122,21 @@ impl BatchStep for PlanStep<'_> {
         }
     }
 
+    fn arrange(&mut self, staged: &mut [InputBuffer], count: usize, room: usize) {
+        if let Some(groups) = &mut self.groups {
+            groups.arrange(staged, count, room);
+        }
+    }
+
     #[inline]
-    fn group(&mut self, staged: &[InputBuffer], samples: Range<usize>) -> Option<usize> {
-        Some(self.groups.as_mut()?.first(staged, samples))
+    fn group(&mut self) -> Option<usize> {
+        Some(self.groups.as_mut()?.next())
+    }
+
+    fn number(&self, sample: usize) -> usize {
+        self.groups
+            .as_ref()
+            .map_or(sample, |groups| groups.number(sample))
     }
 
     fn bind(&mut self, staged: &[InputBuffer], samples: Range<usize>) {

@@ -1,25 +1,24 @@
-//! Consecutive samples that share no row, which a worker runs at once where a batch is one sample.
+//! Samples that share no row, which a worker runs at once where a batch is one sample.
 //!
 //! What such samples change none of the others reads, so one after the other gives what all at once give, to
 //! the bit: the [program of single samples](crate::exec::Program::per_sample) computes each by itself. A run
-//! costs little more for 16 samples than for two or three, since most of its time is not the arithmetic.
+//! costs little more for 16 samples than for two or three, since most of its time is not the arithmetic. So a
+//! worker arranges the samples that it has staged: each comes into the first group that has room and is behind
+//! the groups of all samples before it that look up one of its rows (list scheduling: R. L. Graham, *Bounds on
+//! multiprocessing timing anomalies*, 1969). So each row is looked up, and changed, in the order of the samples.
 //!
-//! Each row has a place, where the number of the last group is that looked it up. Two rows may have the same
-//! place, and a sample may look a row up twice: then a group ends earlier than it could.
+//! Each row has a place, where the number of the last group is that looks it up. Two rows may have the same
+//! place: then a sample comes into a later group than it could. One that looks a row up twice is a group.
 //!
-//! Limits: samples that look up few rows; several workers that wait for each other take one sample each.
-
-use std::ops::Range;
-
-use smallvec::SmallVec;
+//! Limits: samples that look up few rows; several workers that wait for each other take one sample each. Where a
+//! sample fails, some behind it may have been applied, and some before it not.
 
 use super::input_buffer::InputBuffer;
+use super::worker::STAGED;
 use crate::exec::Lookups;
 
-/// Groups have one of these numbers of samples; there is a plan for each.
-const SIZES: [usize; 22] = [
-    64, 56, 48, 40, 32, 28, 24, 22, 20, 18, 16, 14, 12, 10, 8, 7, 6, 5, 4, 3, 2, 1,
-];
+/// So many samples are run at once; there is a plan for each.
+const SIZES: [usize; 14] = [64, 48, 32, 24, 16, 12, 8, 7, 6, 5, 4, 3, 2, 1];
 
 /// Bytes that a run is on, at most: they stay in the second-level cache.
 const MOST_BYTES: usize = 1 << 18;
@@ -43,15 +42,33 @@ struct RowInput {
     first: usize,
 }
 
-/// Finds groups. See the [module documentation](self).
+/// Arranges samples in groups. See the [module documentation](self).
 #[derive(Clone)]
 pub(super) struct SampleGroups {
     inputs: Vec<RowInput>,
+    /// Rows that a sample looks up.
+    rows: usize,
     sizes: &'static [usize],
-    last_group: [u8; PLACES],
-    /// The number of the group at hand, from 1 on: it begins anew when it no longer fits.
-    group: u8,
+    /// The places of the rows of each sample.
+    places: Vec<u16>,
+    /// For each place the number of the group behind the last one that looks up a row there.
+    behind: Box<[u16; PLACES]>,
+    /// How many samples each group has that were not run.
+    left: Vec<u16>,
+    /// How many more it may have; then where its next sample comes.
+    room: Vec<u16>,
+    /// The group of each sample.
+    group_of: Vec<u16>,
+    /// For each sample, as they are arranged, its number before.
+    numbers: Vec<u16>,
+    /// A copy of what is staged for an input.
+    copy: Vec<u32>,
+    /// The first group that has samples which were not run.
+    next: usize,
 }
+
+// Samples and groups are numbered by 16 bits.
+const _: () = assert!(STAGED < u16::MAX as usize && PLACES <= 1 << 16);
 
 impl SampleGroups {
     /// Groups by what samples look up; an input has so many elements a sample. `None` if they look up too
@@ -76,18 +93,26 @@ impl SampleGroups {
                 first: number * APART,
             }));
         }
-        let count = inputs.iter().map(|input| input.count);
-        let is_few = count.fold(0, usize::saturating_add) <= MOST_ROWS;
-        is_few.then_some(SampleGroups {
+        inputs.retain(|input: &RowInput| input.count > 0);
+        let counts = inputs.iter().map(|input| input.count);
+        let rows = counts.fold(0, usize::saturating_add);
+        (1..=MOST_ROWS).contains(&rows).then_some(SampleGroups {
             inputs,
+            rows,
             sizes: &SIZES,
-            last_group: [0; PLACES],
-            group: 0,
+            places: Vec::new(),
+            behind: Box::new([0; PLACES]),
+            left: Vec::new(),
+            room: Vec::new(),
+            group_of: Vec::new(),
+            numbers: Vec::new(),
+            copy: Vec::new(),
+            next: 0,
         })
     }
 
     /// Limits groups to what a cache holds, where a run of one sample is on so many bytes. Returns the numbers
-    /// of samples that groups have, the largest first.
+    /// of samples that are run at once, the largest first.
     pub(super) fn limit(&mut self, bytes: usize) -> &'static [usize] {
         let fits = |&size: &usize| size == 1 || size.saturating_mul(bytes) <= MOST_BYTES;
         let from = SIZES.iter().position(fits).unwrap_or_default();
@@ -95,43 +120,119 @@ impl SampleGroups {
         self.sizes
     }
 
-    /// How many samples, from the first of `samples` on, can run at once.
-    #[inline]
-    pub(super) fn first(&mut self, staged: &[InputBuffer], samples: Range<usize>) -> usize {
-        self.group = self.group.wrapping_add(1);
-        if self.group == 0 {
-            self.last_group.fill(0);
-            self.group = 1;
+    /// Brings the first `count` staged samples into the order of their groups; there is memory for `room`.
+    pub(super) fn arrange(&mut self, staged: &mut [InputBuffer], count: usize, room: usize) {
+        self.find_places(staged, count);
+        self.find_groups();
+        let mut end = 0;
+        for (&left, start) in self.left.iter().zip(&mut self.room) {
+            *start = end;
+            end += left;
         }
-        let columns: SmallVec<[(&[u32], usize, usize); 4]> = self
-            .inputs
-            .iter()
-            .map(|of| {
-                (
-                    &staged[of.input].indices()[samples.start * of.count..],
-                    of.count,
-                    of.first,
-                )
-            })
-            .collect();
-        let most = samples.len().min(self.sizes[0]);
-        let mut count = 0;
-        while count < most {
-            let mut is_shared = false;
-            for &(rows, width, first) in &columns {
-                for &row in &rows[count * width..(count + 1) * width] {
-                    let place = &mut self.last_group[(row as usize + first) % PLACES];
-                    is_shared |= *place == self.group;
-                    *place = self.group;
+        self.numbers.resize(count, 0);
+        for (number, &group) in (0..).zip(&self.group_of) {
+            let at = &mut self.room[usize::from(group)];
+            self.numbers[usize::from(*at)] = number;
+            *at += 1;
+        }
+        for buffer in staged {
+            let words = buffer.words_mut();
+            let width = words.len() / room;
+            let words = &mut words[..count * width];
+            self.copy.clear();
+            self.copy.extend_from_slice(words);
+            let numbers = self.numbers.iter().map(|&number| usize::from(number));
+            if width == 1 {
+                for (word, number) in words.iter_mut().zip(numbers) {
+                    *word = self.copy[number];
+                }
+            } else if width > 1 {
+                for (words, number) in words.chunks_exact_mut(width).zip(numbers) {
+                    words.copy_from_slice(&self.copy[number * width..][..width]);
                 }
             }
-            if is_shared {
-                break;
-            }
-            count += 1;
         }
-        let size = self.sizes.iter().find(|&&size| size <= count);
-        size.copied().unwrap_or(1)
+        self.next = 0;
+    }
+
+    /// Finds the places of the rows of the first `count` staged samples.
+    fn find_places(&mut self, staged: &[InputBuffer], count: usize) {
+        self.places.resize(count * self.rows, 0);
+        let mut from = 0;
+        for of in &self.inputs {
+            let indices = staged[of.input].indices().chunks_exact(of.count);
+            for (places, indices) in self.places.chunks_exact_mut(self.rows).zip(indices) {
+                for (place, &row) in places[from..].iter_mut().zip(indices) {
+                    *place = ((row as usize + of.first) % PLACES) as u16;
+                }
+            }
+            from += of.count;
+        }
+    }
+
+    /// Finds the groups of the samples with these places.
+    fn find_groups(&mut self) {
+        let most = self.sizes[0] as u16;
+        let (behind, left, room) = (&mut *self.behind, &mut self.left, &mut self.room);
+        behind.fill(0);
+        left.clear();
+        room.clear();
+        self.group_of.clear();
+        // The first group that has room.
+        let mut open = 0;
+        for places in self.places.chunks_exact(self.rows) {
+            let last = places
+                .iter()
+                .map(|&place| behind[usize::from(place) % PLACES]);
+            let mut group = last.fold(open, u16::max);
+            while room.get(usize::from(group)) == Some(&0) {
+                group += 1;
+            }
+            let mut is_twice = false;
+            for &place in places {
+                let behind = &mut behind[usize::from(place) % PLACES];
+                is_twice |= *behind == group + 1;
+                *behind = group + 1;
+            }
+            if is_twice {
+                group = left.len() as u16;
+                left.push(1);
+                room.push(0);
+                for &place in places {
+                    behind[usize::from(place) % PLACES] = group + 1;
+                }
+            } else if usize::from(group) == left.len() {
+                left.push(1);
+                room.push(most - 1);
+            } else {
+                left[usize::from(group)] += 1;
+                room[usize::from(group)] -= 1;
+            }
+            self.group_of.push(group);
+            while room.get(usize::from(open)) == Some(&0) {
+                open += 1;
+            }
+        }
+    }
+
+    /// How many of the samples that were arranged are run at once next.
+    #[inline]
+    pub(super) fn next(&mut self) -> usize {
+        while self.left.get(self.next) == Some(&0) {
+            self.next += 1;
+        }
+        let Some(left) = self.left.get_mut(self.next) else {
+            return 1;
+        };
+        let size = self.sizes.iter().find(|&&size| size <= usize::from(*left));
+        let size = size.copied().unwrap_or(1);
+        *left -= size as u16;
+        size
+    }
+
+    /// The number of a sample, before they were arranged.
+    pub(super) fn number(&self, sample: usize) -> usize {
+        usize::from(self.numbers[sample])
     }
 }
 
@@ -139,49 +240,115 @@ impl SampleGroups {
 mod tests {
     use super::*;
 
-    /// Inputs of one row a sample, one each.
+    /// Inputs of `width` elements a sample.
     fn staged(columns: &[&[u32]]) -> Vec<InputBuffer> {
         let column = |rows: &&[u32]| InputBuffer::U32(rows.to_vec());
         columns.iter().map(column).collect()
     }
 
-    #[test]
-    fn a_group_ends_where_a_row_occurs_again() {
-        let [users, items] = [[1, 2, 3, 4, 5, 6, 1], [1, 2, 3, 4, 5, 3, 1]];
-        let staged = staged(&[&users, &items]);
-        let first = |lookups: &[(usize, usize)], samples| {
-            SampleGroups::new(lookups.to_vec(), &[1, 1])
-                .unwrap()
-                .first(&staged, samples)
-        };
-        // Numbers of two tables are other rows, those of one table the same.
-        assert_eq!(first(&[(0, 0)], 0..7), 6);
-        assert_eq!(first(&[(0, 0), (1, 1)], 0..7), 5);
-        assert_eq!(first(&[(0, 0), (1, 1)], 2..7), 3);
-        assert_eq!(first(&[(0, 0), (0, 1)], 4..7), 1);
-        assert_eq!(first(&[(0, 0), (1, 1), (2, 1)], 0..3), 3);
+    fn groups(lookups: &[(usize, usize)], elements: &[usize]) -> Option<SampleGroups> {
+        SampleGroups::new(lookups.to_vec(), elements)
+    }
+
+    /// The numbers of samples in each group, in order.
+    fn arranged(
+        groups: &mut SampleGroups,
+        staged: &[InputBuffer],
+        count: usize,
+    ) -> Vec<Vec<usize>> {
+        let mut copies: Vec<InputBuffer> = staged.iter().map(InputBuffer::copy).collect();
+        groups.arrange(&mut copies, count, count);
+        let (mut found, mut at) = (Vec::new(), 0);
+        while at < count {
+            let end = at + groups.next();
+            found.push((at..end).map(|sample| groups.number(sample)).collect());
+            at = end;
+        }
+        for (before, after) in staged.iter().zip(&mut copies) {
+            let width = after.words_mut().len() / count;
+            let before = before.indices();
+            for (at, words) in after.words_mut().chunks(width).enumerate() {
+                let number = groups.number(at);
+                assert_eq!(words, &before[number * width..][..width]);
+            }
+        }
+        found
     }
 
     #[test]
-    fn numbers_of_groups_begin_anew() {
-        let rows: Vec<u32> = (0..600).map(|k| k / 2 % 5).collect();
-        let staged = staged(&[&rows]);
-        let mut groups = SampleGroups::new(vec![(0, 0)], &[1]).unwrap();
-        for at in (0..590).step_by(2) {
-            assert_eq!(groups.first(&staged, at..600), 1);
-            assert_eq!(groups.first(&staged, at + 1..600), 2);
+    fn a_sample_is_behind_those_that_look_up_its_rows() {
+        let [users, items] = [[1, 2, 3, 1, 4, 5], [1, 2, 3, 4, 1, 6]];
+        let staged = staged(&[&users, &items]);
+        let found = |lookups: &[(usize, usize)]| {
+            arranged(&mut groups(lookups, &[1, 1]).unwrap(), &staged, 6)
+        };
+        // Numbers of two tables are other rows, those of one table the same.
+        assert_eq!(found(&[(0, 0)]), [vec![0, 1, 2, 4, 5], vec![3]]);
+        assert_eq!(found(&[(0, 0), (1, 1)]), [vec![0, 1, 2, 5], vec![3, 4]]);
+        assert_eq!(
+            found(&[(0, 0), (1, 1), (2, 1)]),
+            [vec![0, 1, 2, 5], vec![3, 4]]
+        );
+        // The first three look their row up twice.
+        let twice = found(&[(0, 0), (0, 1)]);
+        assert_eq!(twice, [vec![0], vec![1], vec![2], vec![3, 5], vec![4]]);
+    }
+
+    #[test]
+    fn each_row_is_looked_up_in_the_order_of_the_samples() {
+        const COUNT: usize = 1000;
+        let mut state = 1_u64;
+        let mut draw = |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            // Small numbers are frequent.
+            let x = (state >> 33) % below;
+            (x * x / below) as u32
+        };
+        for (users, items) in [(5, 9), (90, 400), (3000, 30_000)] {
+            let first: Vec<u32> = (0..COUNT).map(|_| draw(users)).collect();
+            let pairs: Vec<u32> = (0..2 * COUNT).map(|_| draw(items)).collect();
+            let staged = staged(&[&first, &pairs]);
+            let mut found = groups(&[(0, 0), (1, 1)], &[1, 2]).unwrap();
+            let most = found.limit(MOST_BYTES / 48)[0];
+            let runs = arranged(&mut found, &staged, COUNT);
+            let mut all = runs.concat();
+            assert!(runs.iter().all(|run| run.len() <= most));
+            // For each row, the samples that look it up, by runs.
+            let mut looked_up = std::collections::HashMap::new();
+            for (number, run) in runs.iter().enumerate() {
+                for &sample in run {
+                    let items = &pairs[2 * sample..][..2];
+                    let rows = [(0, first[sample]), (1, items[0]), (1, items[1])];
+                    for row in rows
+                        .into_iter()
+                        .take(if items[0] == items[1] { 2 } else { 3 })
+                    {
+                        let before = looked_up.insert(row, (number, sample));
+                        let is_later = |(run, other)| run < number && other < sample;
+                        assert!(before.is_none_or(is_later), "{row:?}");
+                    }
+                    assert!(items[0] != items[1] || run.len() == 1);
+                }
+            }
+            all.sort_unstable();
+            assert!(all.into_iter().eq(0..COUNT));
+            assert!(users < 3000 || runs.len() < COUNT / 8, "{}", runs.len());
         }
     }
 
     #[test]
     fn wide_samples_have_small_groups_and_those_of_many_rows_none() {
-        let mut groups = SampleGroups::new(vec![(0, 0)], &[1]).unwrap();
-        assert_eq!(groups.limit(100)[0], SIZES[0]);
-        assert_eq!(groups.limit(MOST_BYTES / 5), [5, 4, 3, 2, 1]);
-        assert_eq!(groups.limit(MOST_BYTES), [1]);
-        assert_eq!(groups.limit(usize::MAX), [1]);
-        assert!(SampleGroups::new(vec![(0, 0)], &[MOST_ROWS]).is_some());
-        assert!(SampleGroups::new(vec![(0, 0)], &[MOST_ROWS + 1]).is_none());
-        assert!(SampleGroups::new(vec![(0, 0), (0, 1)], &[MOST_ROWS, 1]).is_none());
+        let mut some = groups(&[(0, 0)], &[1]).unwrap();
+        assert_eq!(some.limit(100)[0], SIZES[0]);
+        assert_eq!(some.limit(MOST_BYTES / 5), [5, 4, 3, 2, 1]);
+        assert_eq!(some.limit(MOST_BYTES), [1]);
+        assert_eq!(some.limit(usize::MAX), [1]);
+        assert!(groups(&[(0, 0)], &[MOST_ROWS]).is_some());
+        assert!(groups(&[(0, 0)], &[MOST_ROWS + 1]).is_none());
+        assert!(groups(&[(0, 0), (0, 1)], &[MOST_ROWS, 1]).is_none());
+        assert!(groups(&[(0, 0)], &[0]).is_none());
+        assert!(groups(&[(0, 0), (0, 1)], &[0, 1]).is_some());
     }
 }

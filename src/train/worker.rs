@@ -24,7 +24,7 @@ use crate::optim::gradient::Access;
 const AHEAD: usize = 64;
 /// Samples and bytes that are staged at a time, unless a batch is larger: few enough to stay
 /// in the first-level cache, many enough that starting costs nothing.
-const STAGED: usize = 1024;
+pub(super) const STAGED: usize = 1024;
 const STAGED_BYTES: usize = 16 << 10;
 
 /// What computes the loss and the gradients of a batch, and applies them.
@@ -35,10 +35,18 @@ pub(super) trait BatchStep {
     /// Prefetches what some staged samples need.
     fn prefetch(&self, _staged: &[InputBuffer], _samples: Range<usize>) {}
 
-    /// How many of some staged samples, from the first on, can be run at once with the result of one after
-    /// the other; `None` where whole batches are run.
-    fn group(&mut self, _staged: &[InputBuffer], _samples: Range<usize>) -> Option<usize> {
+    /// Brings the first `count` staged samples, of `room` that there may be, into an order in which
+    /// [groups](Self::group) of them can be run at once, with the result of one after the other before.
+    fn arrange(&mut self, _staged: &mut [InputBuffer], _count: usize, _room: usize) {}
+
+    /// How many of the samples that were arranged are run at once next; `None` where whole batches are run.
+    fn group(&mut self) -> Option<usize> {
         None
+    }
+
+    /// The number of a staged sample before they were arranged.
+    fn number(&self, sample: usize) -> usize {
+        sample
     }
 
     /// Takes note of the samples that are run next.
@@ -263,6 +271,7 @@ impl<'a> Worker<'a> {
                     return Ok(());
                 }
             }
+            self.step.arrange(&mut self.staged, count, self.room);
             self.step.prefetch(&self.staged, 0..AHEAD.min(count));
             // Samples before this one are run in batches, not in groups.
             let mut ungrouped = 0;
@@ -273,7 +282,7 @@ impl<'a> Worker<'a> {
                 }
                 let group = match at < ungrouped {
                     true => None,
-                    false => self.step.group(&self.staged, at..count),
+                    false => self.step.group(),
                 };
                 let end = (at + group.unwrap_or(shared.batch)).min(count);
                 let ahead = (at + AHEAD).min(count)..(end + AHEAD).min(count);
@@ -292,7 +301,7 @@ impl<'a> Worker<'a> {
                                 "{what} in epoch {} at sample {} (its batch was not applied); a \
                                  smaller learning rate, l2 or clip may help",
                                 self.epoch + 1,
-                                samples.start() + start + at
+                                samples.start() + start + self.step.number(at)
                             )),
                             other => other,
                         });
