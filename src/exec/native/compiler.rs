@@ -14,13 +14,28 @@ use super::unsupported::{Translated, Unsupported};
 /// Most bytes of a frame on the stack. Threads have at least some hundred KiB.
 const LARGEST_FRAME: u32 = 1 << 16;
 
+/// From so many instructions on registers are allocated in a single pass: the time that backtracking takes
+/// grows faster than the square of their number.
+const MANY: usize = 1 << 13;
+
 /// What code is made for: this processor.
 pub(super) fn isa() -> Translated<&'static OwnedTargetIsa> {
-    static ISA: OnceLock<Option<OwnedTargetIsa>> = OnceLock::new();
-    let isa = ISA.get_or_init(|| {
+    isa_for(0)
+}
+
+/// As [`isa`], for a function of so many instructions.
+fn isa_for(instructions: usize) -> Translated<&'static OwnedTargetIsa> {
+    static FEW: OnceLock<Option<OwnedTargetIsa>> = OnceLock::new();
+    static MORE: OnceLock<Option<OwnedTargetIsa>> = OnceLock::new();
+    let (isa, algorithm) = match instructions < MANY {
+        true => (&FEW, "backtracking"),
+        false => (&MORE, "single_pass"),
+    };
+    let isa = isa.get_or_init(|| {
         let mut flags = settings::builder();
         for (name, value) in [
             ("opt_level", "speed"),
+            ("regalloc_algorithm", algorithm),
             // What is written here is compared with Cranelift's rules in debug builds.
             (
                 "enable_verifier",
@@ -56,7 +71,8 @@ pub(super) fn compile<R>(
     let mut context = Context::new();
     context.func = Function::with_name_signature(UserFuncName::default(), signature);
     let written = write(&mut context.func)?;
-    let compiled = context.compile(&**isa()?, &mut ControlPlane::default());
+    let isa = isa_for(context.func.dfg.num_insts())?;
+    let compiled = context.compile(&**isa, &mut ControlPlane::default());
     let compiled = compiled.map_err(|e| {
         debug_assert!(
             !matches!(e.inner, CodegenError::Verifier(_)),

@@ -1,0 +1,50 @@
+"""Functions of many lines, whose registers are allocated in another way than those of few."""
+
+import importlib.util
+import math
+
+import pytest
+
+import wyrmling as wy
+
+STATEMENTS = (
+    "    a = a * b + math.sin(x)",
+    "    b = b / (1.0 + a * a)",
+    "    if a > {0}:\n        a = a - math.exp(-b * b)",
+    "    for k in range(n):\n        b = b + a * 0.5 / (k + 1)",
+    "    b = math.tanh(b) if b < {0} else b * 0.25",
+)
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory):
+    """A function of some hundred statements."""
+    lines = [STATEMENTS[k % 5].format(k % 7 / 8) for k in range(700)]
+    text = "\n".join(
+        ["import math", "def f(x, y, n):", "    a, b = x, y", *lines, "    return a + b"]
+    )
+    path = tmp_path_factory.mktemp("long") / "long.py"
+    path.write_text(text + "\n")
+    spec = importlib.util.spec_from_file_location("long", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.f
+
+
+def difference(f, x, h=1e-5):
+    return (f(x + h) - f(x - h)) / (2 * h)
+
+
+def test_values_and_first_derivatives(long):
+    for x, y, n in ((0.3, 0.4, 2), (-1.25, 0.5, 0), (0.75, 0.25, 1)):
+        value, slope = wy.value_and_grad(long, mode="source")(x, y, n)
+        assert math.isclose(value, long(x, y, n), rel_tol=1e-12)
+        expected = difference(lambda x, y=y, n=n: long(x, y, n), x)
+        assert math.isclose(slope, expected, rel_tol=1e-5, abs_tol=1e-7)
+
+
+def test_second_derivatives(long):
+    slope = wy.grad(long, mode="source")
+    expected = difference(lambda x: slope(x, 0.4, 1), 0.3)
+    found = wy.grad(slope, mode="source")(0.3, 0.4, 1)
+    assert math.isclose(found, expected, rel_tol=1e-5, abs_tol=1e-7)
