@@ -45,6 +45,18 @@ def test_rows_by_integers(data):
     np.testing.assert_array_equal(v.grad.to_dense(), expected)
 
 
+@pytest.mark.parametrize("rows", [range(4), range(3, 0, -1), range(-1, -3, -1), range(0)])
+def test_rows_by_a_range(rows):
+    values = np.arange(12.0).reshape(4, 3)
+    x = wy.Variable(values)
+    assert np.array_equal(x[rows].value, values[rows])
+    expected = np.zeros((4, 3))
+    expected[rows] = 2 * values[rows]
+    assert np.array_equal(wy.grad(lambda x: (x[rows] ** 2).sum(), mode="trace")(values), expected)
+    with pytest.raises(IndexError):
+        x[range(5)]
+
+
 @given(st.data())
 def test_broadcasting(data):
     shapes = data.draw(npst.mutually_broadcastable_shapes(num_shapes=2, max_dims=4, max_side=3))

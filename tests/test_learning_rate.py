@@ -82,3 +82,13 @@ def test_what_is_no_rate_is_refused(wrong: Any) -> None:
     with pytest.raises((ValueError, TypeError), match="lr"):
         optimizer.lr = wrong
     assert optimizer.lr == 0.5
+
+
+@pytest.mark.parametrize("make", [wy.SGD, wy.Adagrad, wy.Adam])
+def test_an_integer_beyond_all_floats_is_refused_by_name(make):
+    with pytest.raises(ValueError, match=r"lr: expected a number, got .* that no float can hold"):
+        make(lr=10**400)
+    optimizer = make(lr=0.5)
+    with pytest.raises(ValueError, match=r"lr: .* that no float can hold"):
+        optimizer.lr = 10**400
+    assert optimizer.lr == 0.5

@@ -66,6 +66,19 @@ def test_properties():
     assert isinstance(wy.Parameter(1.0), wy.Variable)
 
 
+def test_an_item_of_several_is_named_as_in_numpy():
+    values = np.arange(6.0).reshape(2, 3)
+    x = wy.Variable(values)
+    for which in ((4,), (-1,), (1, 2), ((0, -1),), (np.int64(3),)):
+        assert x.item(*which) == values.item(*which)
+        assert type(x.item(*which)) is float
+    for which, error in (((9,), IndexError), ((0, 5), IndexError), (("a",), TypeError)):
+        with pytest.raises(error):
+            x.item(*which)
+    with pytest.raises(ValueError, match="exactly one element"):
+        x.item()
+
+
 def test_value_is_the_users_own():
     """Writing to it changes nothing, and nothing changes it."""
     w = wy.Parameter([1.0, 2.0])

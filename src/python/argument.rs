@@ -78,14 +78,20 @@ impl<T> Given<T> {
     /// The argument.
     ///
     /// # Errors
-    /// TypeError that names it if it is of another kind, or what its own conversion raised.
+    /// TypeError that names it if it is of another kind, ValueError if it is an integer beyond all floats, or what
+    /// its own conversion raised.
     pub(super) fn named(self, name: impl Display, kind: &str) -> PyResult<T> {
         self.0.map_err(|(error, found)| {
-            let own = Python::attach(|py| !error.is_instance_of::<PyTypeError>(py));
-            if own {
-                return error;
-            }
-            PyTypeError::new_err(format!("{name}: expected {kind}, got {found}"))
+            let message = format!("{name}: expected {kind}, got {found}");
+            Python::attach(|py| {
+                if error.is_instance_of::<PyTypeError>(py) {
+                    PyTypeError::new_err(message)
+                } else if error.is_instance_of::<PyOverflowError>(py) {
+                    PyValueError::new_err(format!("{message} that no float can hold"))
+                } else {
+                    error
+                }
+            })
         })
     }
 }

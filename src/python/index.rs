@@ -12,7 +12,7 @@
 use numpy::PyUntypedArray;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyTuple};
 
 use super::convert::{self, type_name};
 use super::element_type::ElementType;
@@ -175,6 +175,10 @@ fn parse<'py>(ndim: usize, key: &Bound<'py, PyAny>) -> PyResult<IndexKey<'py>> {
             true => IndexKey::Other(part(key.clone())?),
             false => IndexKey::Rows(key.clone()),
         });
+    }
+    if key.is_instance_of::<PyRange>() {
+        let integers = key.py().get_type::<PyList>().call1((key,))?;
+        return Ok(IndexKey::Rows(integers));
     }
     if key.is_instance_of::<PyEllipsis>() {
         return Ok(IndexKey::Slice(Vec::new()));

@@ -144,8 +144,13 @@ impl PyVariable {
     }
 
     /// The value as a number of Python: a float, an int of integers, a bool of booleans. Raises
-    /// ValueError unless there is exactly one element.
-    fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    /// ValueError unless there is exactly one element, or arguments say which, as in NumPy.
+    #[pyo3(signature = (*args))]
+    fn item<'py>(&self, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        let py = args.py();
+        if !args.is_empty() {
+            return self.array(py)?.call_method1(intern!(py, "item"), args);
+        }
         let value = self.single(py)?;
         ElementType::of(&*self.node()?).item(py, value)
     }
