@@ -187,24 +187,19 @@ impl Optimizer {
         let mut work = SmallVec::new();
         self.prepare(params, &mut work)?;
         let tables = || work.iter().map(|item| &**item.table);
-        let ordinary = || {
-            // SAFETY: this is called where exclusive access to the tables is held; their state is reached through
-            // the same optimizer and table only; `Rows` checked its indices against the table.
-            let is_ordinary = unsafe { self.is_ordinary(&work) };
-            // SAFETY: as above.
-            let apply = |item| unsafe { self.apply(Access::Alone, item) };
-            is_ordinary.then(|| work.iter().try_for_each(apply))
-        };
         interrupt::check()?;
         if work.iter().all(|item| item.values.size() <= BRIEF)
             && let Some(_alone) = Table::alone(tables())
-            && let Some(done) = ordinary()
+            // SAFETY: `_alone` is exclusive access to the tables; their state is reached through the same optimizer
+            // and table only; `Rows` checked its indices against the table.
+            && let Some(done) = unsafe { self.ordinary_step(&work) }
         {
             return done;
         }
         let _locks = Table::exclusive_all(tables())?;
         interrupt::check()?;
-        if let Some(done) = ordinary() {
+        // SAFETY: `_locks` holds exclusive access to the tables; the rest is as above.
+        if let Some(done) = unsafe { self.ordinary_step(&work) } {
             return done;
         }
         let touched = || work.iter().flat_map(Work::all_touched);
@@ -260,6 +255,21 @@ impl Optimizer {
             Some(failed) => Err(failed.error("other workers have seen it")),
             None => Ok(()),
         }
+    }
+
+    /// Applies gradients, if the step is surely finite; else `None`, and nothing is changed.
+    ///
+    /// # Safety
+    /// Nobody else uses the tables and their states until this returns, and rows are those of their tables.
+    // Called in two places, and large.
+    #[inline(never)]
+    unsafe fn ordinary_step(&self, work: &[Work<'_>]) -> Option<Result<()>> {
+        // SAFETY: the conditions are those of this function.
+        unsafe { self.is_ordinary(work) }.then(|| {
+            // SAFETY: nobody else uses the tables and their states, by the conditions of this function.
+            let apply = |item| unsafe { self.apply(Access::Alone, item) };
+            work.iter().try_for_each(apply)
+        })
     }
 
     /// Adds what there is to apply to `work`, where it stays, by table, checked.
