@@ -53,8 +53,14 @@ def test_rows_by_a_range(rows):
     expected = np.zeros((4, 3))
     expected[rows] = 2 * values[rows]
     assert np.array_equal(wy.grad(lambda x: (x[rows] ** 2).sum(), mode="trace")(values), expected)
-    with pytest.raises(IndexError):
-        x[range(5)]
+    for beyond in (range(5), range(-5, 0), range(10**12), range(10**30), range(10**30, 10**30 + 2)):
+        with pytest.raises(IndexError):
+            x[beyond]
+    y = x * 1.0
+    y[rows] = 7.0
+    expected = values.copy()
+    expected[rows] = 7.0
+    assert np.array_equal(y.value, expected)
 
 
 @given(st.data())

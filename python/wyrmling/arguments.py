@@ -14,6 +14,7 @@ from collections.abc import Iterable
 import numpy as np
 
 __all__ = [
+    "NO_NUMBERS",
     "TEXTS",
     "check_choice",
     "check_flag",

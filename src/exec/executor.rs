@@ -415,28 +415,29 @@ impl Executor {
             let count = parts.clone().map(|part| rows.indices(part).len()).sum();
             let mut shape = Shape::from_slice(&[count]);
             shape.extend_from_slice(&ty.shape[1..]);
-            let only = (rows.count() == 1 && rows.terms(0) == 1).then(|| rows.term(0, 0));
-            if let Some(Term { scale: None, rows: numbers }) = only {
+            // The gradient of one lookup is copied as it is.
+            let is_one = rows.count() == 1 && rows.terms(0) == 1;
+            if is_one && let Term { scale: None, rows: numbers } = rows.term(0, 0) {
+                let values = Dense::copy_of(&shape, numbers)?.into();
                 let indices = Dense::copy_of(&[count], rows.indices(0))?;
-                (indices, Dense::copy_of(&shape, numbers)?.into())
-            } else {
-                let mut indices: Vec<u32> = vec_for(&[count])?;
-                let mut values: Vec<T> = vec_for(&[count, width])?;
-                for part in parts {
-                    let at = rows.indices(part);
-                    let start = values.len();
-                    indices.extend_from_slice(at);
-                    values.resize(start + at.len() * width, T::default());
-                    for term in (0..rows.terms(part)).map(|term| rows.term(part, term)) {
-                        for (k, out) in values[start..].chunks_exact_mut(width.max(1)).enumerate() {
-                            let s = term.scale.map_or(1.0 as T, |s| s[k]);
-                            let row = &term.rows[k * width..(k + 1) * width];
-                            out.iter_mut().zip(row).for_each(|(o, &r)| *o += s * r);
-                        }
+                return table::Rows::new(ty.clone(), indices, values);
+            }
+            let mut indices: Vec<u32> = vec_for(&[count])?;
+            let mut values: Vec<T> = vec_for(&[count, width])?;
+            for part in parts {
+                let at = rows.indices(part);
+                let start = values.len();
+                indices.extend_from_slice(at);
+                values.resize(start + at.len() * width, T::default());
+                for term in (0..rows.terms(part)).map(|term| rows.term(part, term)) {
+                    for (k, out) in values[start..].chunks_exact_mut(width.max(1)).enumerate() {
+                        let s = term.scale.map_or(1.0 as T, |s| s[k]);
+                        let row = &term.rows[k * width..(k + 1) * width];
+                        out.iter_mut().zip(row).for_each(|(o, &r)| *o += s * r);
                     }
                 }
-                (Dense::from(indices), Dense::from_vec(shape, values).into())
             }
+            (indices.into(), Dense::from_vec(shape, values).into())
         });
         table::Rows::new(ty.clone(), indices, values)
     }

@@ -177,8 +177,7 @@ fn parse<'py>(ndim: usize, key: &Bound<'py, PyAny>) -> PyResult<IndexKey<'py>> {
         });
     }
     if key.is_instance_of::<PyRange>() {
-        let integers = key.py().get_type::<PyList>().call1((key,))?;
-        return Ok(IndexKey::Rows(integers));
+        return Ok(IndexKey::Rows(key.clone()));
     }
     if key.is_instance_of::<PyEllipsis>() {
         return Ok(IndexKey::Slice(Vec::new()));
@@ -196,6 +195,21 @@ fn parse<'py>(ndim: usize, key: &Bound<'py, PyAny>) -> PyResult<IndexKey<'py>> {
             type_name(key)
         ))),
     }
+}
+
+/// Rows of an array of this shape as an array or a list: a range is written out, unless it is longer than there
+/// can be distinct rows, counted from both ends.
+fn written_out<'py>(rows: Bound<'py, PyAny>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+    if !rows.is_instance_of::<PyRange>() {
+        return Ok(rows);
+    }
+    let count = shape.first().copied().unwrap_or_default();
+    if rows.len().map_or(true, |length| length > 2 * count) {
+        return Err(PyIndexError::new_err(format!(
+            "index {rows} is out of range for an axis of length {count}"
+        )));
+    }
+    rows.py().get_type::<PyList>().call1((rows,))
 }
 
 /// The places that a key names in an array of this shape.
@@ -247,7 +261,7 @@ pub(super) fn get(x: &Variable, key: &Bound<'_, PyAny>) -> PyResult<(Variable, b
             let is_number = found.ty()?.ndim() == 0 && !has_dots(key);
             return Ok((found, !is_number));
         }
-        IndexKey::Rows(rows) => operand::rows(x, &rows)?,
+        IndexKey::Rows(rows) => operand::rows(x, &written_out(rows, &ty.shape)?)?,
         IndexKey::Mask(mask) => {
             let key = plain(key.py(), &mask)?;
             ops::take_flat(x, places(&ty.shape, &key)?)?
@@ -276,7 +290,7 @@ pub(super) fn replace(
             return Ok(ops::replace_where(x, &mask, &value)?);
         }
         IndexKey::Mask(mask) => plain(key.py(), &mask)?,
-        IndexKey::Rows(rows) => part(rows)?,
+        IndexKey::Rows(rows) => part(written_out(rows, &ty.shape)?)?,
         IndexKey::Other(key) => key,
     };
     Ok(ops::replace(x, &places(&ty.shape, &key)?, &value)?)

@@ -18,18 +18,13 @@ impl Table {
     /// [`Error::State`] as [`Table::exclusive`]. Nothing is changed then.
     pub fn write(&self, value: &Array) -> Result<()> {
         let value = value.view();
-        self.check(value)?;
-        let numbers = value.data.len();
-        if numbers <= BRIEF
-            && let Some(_alone) = Self::alone(std::iter::once(self))
-        {
-            with_real!(self.ty().dtype, T => {
-                // SAFETY: the table holds as many numbers of type `T` as the value, by `check`, and `_alone` keeps
-                // others from it until this function returns.
-                let to = unsafe { std::slice::from_raw_parts_mut(self.pointer::<T>(), numbers) };
-                to.copy_from_slice(value.real::<T>());
-            });
-            return Ok(());
+        // Otherwise `write_all` checks it, and large ones are looked through once.
+        if value.data.len() <= BRIEF {
+            self.check(value)?;
+            if let Some(mut alone) = Self::alone(std::iter::once(self)) {
+                alone.fill(self, value);
+                return Ok(());
+            }
         }
         Self::write_all(&[(self, Some(value))]).map(drop)
     }
@@ -49,9 +44,7 @@ impl Table {
         given().try_for_each(|(table, value)| table.check(value))?;
         let mut access = Self::exclusive_all(values.iter().map(|&(table, _)| table))?;
         for (table, value) in given() {
-            with_real!(table.ty().dtype, T => {
-                access.slice::<T>(table).copy_from_slice(value.real::<T>());
-            });
+            access.fill(table, value);
         }
         Ok(access)
     }
@@ -112,10 +105,12 @@ impl Table {
 
     /// Plain access to tables, each named once, for work on few numbers ([`BRIEF`]) that waits for nothing and runs
     /// no code of the caller's; `None` if somebody uses one. The change is recorded when the access ends.
-    pub(crate) fn alone<'a>(tables: impl Iterator<Item = &'a Table>) -> Option<BrieflyAlone<'a>> {
+    pub(crate) fn alone<'a>(
+        tables: impl Iterator<Item = &'a Table>,
+    ) -> Option<ExclusiveAll<'a, Alone<'a>>> {
         let tables: Tables<'a> = tables.collect();
-        let _alone = lock::alone(tables.iter().map(|table| table.lock()))?;
-        Some(BrieflyAlone { tables, _alone })
+        let _held = lock::alone(tables.iter().map(|table| table.lock()))?;
+        Some(ExclusiveAll { tables, _held })
     }
 
     /// Waits until nobody has plain access to any of the tables, and keeps it that way for a run
@@ -205,13 +200,23 @@ impl Exclusive<'_> {
     }
 }
 
-/// Plain access to several tables.
-pub(crate) struct ExclusiveAll<'a> {
+/// Plain access to several tables, whose locks a guard holds: those of a run, or for a short time [`Alone`].
+pub(crate) struct ExclusiveAll<'a, G = HeldLocks<'a>> {
     pub(super) tables: Tables<'a>,
-    pub(super) _held: HeldLocks<'a>,
+    pub(super) _held: G,
 }
 
-impl ExclusiveAll<'_> {
+impl<G> ExclusiveAll<'_, G> {
+    /// Replaces all numbers of one of the tables by those of a value that was [checked](Table::check).
+    ///
+    /// # Panics
+    /// If the value does not fit, or the table is none of these.
+    fn fill(&mut self, table: &Table, value: View<'_>) {
+        with_real!(table.ty().dtype, T => {
+            self.slice::<T>(table).copy_from_slice(value.real::<T>());
+        });
+    }
+
     /// All numbers of one of the tables, in C order.
     ///
     /// # Panics
@@ -220,14 +225,15 @@ impl ExclusiveAll<'_> {
         assert!(self.tables.iter().any(|held| std::ptr::eq(*held, table)));
         let n = table.ty().size();
         // SAFETY: the table holds `n` initialised numbers of type `T` (`pointer` checks
-        // the type). Its lock is among those that `_held` holds, as was just made sure of, and excludes
+        // the type). Its lock is among those that `_held` holds, as was just made sure of (`exclusive_all` and
+        // `alone`, which make this, take the locks of `tables` for plain access), and excludes
         // every other reader and writer for as long as `self` lives; `&mut self` excludes a second
         // slice from here.
         unsafe { std::slice::from_raw_parts_mut(table.pointer::<T>(), n) }
     }
 }
 
-impl Drop for ExclusiveAll<'_> {
+impl<G> Drop for ExclusiveAll<'_, G> {
     fn drop(&mut self) {
         // Before the locks are given back.
         Table::touch_all(self.tables.iter().copied());
@@ -236,19 +242,6 @@ impl Drop for ExclusiveAll<'_> {
 
 /// Numbers of a table on which work is brief: others who want the table look again and again meanwhile.
 pub(crate) const BRIEF: usize = 1 << 12;
-
-/// Plain access to several tables, for a short time.
-pub(crate) struct BrieflyAlone<'a> {
-    tables: Tables<'a>,
-    _alone: Alone<'a>,
-}
-
-impl Drop for BrieflyAlone<'_> {
-    fn drop(&mut self) {
-        // Before the locks are given back.
-        Table::touch_all(self.tables.iter().copied());
-    }
-}
 
 /// Nobody has plain access while this lives.
 pub(crate) struct Reading<'a> {

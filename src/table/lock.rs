@@ -18,9 +18,9 @@
 //! this thread does: hence the thread enters its notes there before it requests anything of the
 //! record, before it hands on its runs, and before it forks.
 //!
-//! What is done alone in less time than the record takes, a step on few numbers, is counted in the word too
-//! ([`alone`]): if nobody uses a lock, a bit says that somebody has it for himself, as briefly as a reader. Others
-//! look again until the bit is cleared.
+//! Work that takes less time than an entry in the record, such as a step on few numbers, has plain access without
+//! one ([`alone`]): a bit of the word says so, which is set if nobody uses the lock. Other threads look again, and
+//! leave the processor to others in between, until the bit is cleared.
 //!
 //! Several locks are taken together or not at all, so nobody waits while it takes them one by
 //! one. A run within a run does hold something while it waits; if those it waits for wait for it
@@ -169,14 +169,14 @@ impl Lock {
     }
 }
 
-/// Plain access to locks, as brief as that of a brief reader.
-pub(super) struct Alone<'a> {
+/// Gives plain access back that the record does not know of.
+pub(crate) struct Alone<'a> {
     locks: SmallVec<[&'a Lock; 4]>,
 }
 
 impl Drop for Alone<'_> {
     fn drop(&mut self) {
-        // Whoever has the record may wait for all of them.
+        // All bits are cleared before the record is locked: a thread that has locked it may wait for any of them.
         let mut is_awaited = false;
         for lock in &self.locks {
             // Release: who comes next sees what was written.
@@ -247,7 +247,7 @@ fn take(locks: &[(&Lock, Mode)], run: Option<Run>) -> Result<Result<(), Refused>
 }
 
 /// Locks that a run holds. They are given back in the thread that took them.
-pub(super) struct HeldLocks<'a> {
+pub(crate) struct HeldLocks<'a> {
     locks: Locks<'a>,
     run: Run,
     /// In the words of which process it is counted, by the forks that led there, if it is.

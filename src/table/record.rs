@@ -156,12 +156,12 @@ impl Record {
         let entry = &mut self.entries[at];
         change(entry);
         if entry.plain.is_none() && entry.wanted == 0 {
-            // Whoever holds the record alone sets the bit, so this is what it is.
             let mut ended = BUSY;
             if entry.shared.is_empty() && entry.trained.is_none() {
                 self.entries.remove(at);
                 ended |= RECORDED;
             }
+            // Whoever holds the record alone sets these bits, so this is what they are.
             if lock.word.load(Ordering::Relaxed) & ended != 0 {
                 // Release: who comes next sees what was written.
                 lock.word.fetch_and(!ended, Ordering::Release);
@@ -194,7 +194,8 @@ impl Record {
             .compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Has all who want plain access to a lock ask the record, and waits for a thread that has it without.
+    /// Has all who want plain access to a lock ask the record, and waits for a thread that has it without an
+    /// entry.
     fn enlist(&self, lock: &Lock) {
         self.renew(lock);
         lock.word.fetch_or(RECORDED, Ordering::Relaxed);
@@ -216,6 +217,7 @@ impl Record {
         attempt
     }
 
+    /// As [`attempt`](Self::attempt), where every lock that is asked for was [enlisted](Self::enlist).
     fn attempt_enlisted(&mut self, request: &LockRequest<'_>) -> Attempt {
         let is_own = |run: &Run| request.own.contains(run);
         let mut free = true;

@@ -5,7 +5,7 @@
 //! costs little more for 16 samples than for two or three, since most of its time is not the arithmetic. So a
 //! worker arranges the samples that it has staged: each comes into the first group that has room and is behind
 //! the groups of all samples before it that look up one of its rows (list scheduling: R. L. Graham, *Bounds on
-//! multiprocessing timing anomalies*, 1969). So each row is looked up, and changed, in the order of the samples.
+//! multiprocessing timing anomalies*, 1969). Each row is looked up, and changed, in the order of the samples.
 //!
 //! Each row has a place, where the number of the last group is that looks it up. Two rows may have the same
 //! place: then a sample comes into a later group than it could. One that looks a row up twice is a group.
@@ -55,8 +55,10 @@ pub(super) struct SampleGroups {
     behind: Box<[u16; PLACES]>,
     /// How many samples each group has that were not run.
     left: Vec<u16>,
-    /// How many more it may have; then where its next sample comes.
-    room: Vec<u16>,
+    /// How many more samples each group may have.
+    free: Vec<u16>,
+    /// Where the next sample of each group comes.
+    ends: Vec<u16>,
     /// The group of each sample.
     group_of: Vec<u16>,
     /// For each sample, as they are arranged, its number before.
@@ -64,7 +66,7 @@ pub(super) struct SampleGroups {
     /// A copy of what is staged for an input.
     copy: Vec<u32>,
     /// The first group that has samples which were not run.
-    next: usize,
+    at_group: usize,
 }
 
 // Samples and groups are numbered by 16 bits.
@@ -103,11 +105,12 @@ impl SampleGroups {
             places: Vec::new(),
             behind: Box::new([0; PLACES]),
             left: Vec::new(),
-            room: Vec::new(),
+            free: Vec::new(),
+            ends: Vec::new(),
             group_of: Vec::new(),
             numbers: Vec::new(),
             copy: Vec::new(),
-            next: 0,
+            at_group: 0,
         })
     }
 
@@ -120,18 +123,20 @@ impl SampleGroups {
         self.sizes
     }
 
-    /// Brings the first `count` staged samples into the order of their groups; there is memory for `room`.
+    /// Brings the first `count` staged samples into the order of their groups; the buffers are for `room` samples.
     pub(super) fn arrange(&mut self, staged: &mut [InputBuffer], count: usize, room: usize) {
         self.find_places(staged, count);
         self.find_groups();
-        let mut end = 0;
-        for (&left, start) in self.left.iter().zip(&mut self.room) {
-            *start = end;
-            end += left;
-        }
+        self.ends.clear();
+        let starts = self.left.iter().scan(0, |end, &size| {
+            let start = *end;
+            *end += size;
+            Some(start)
+        });
+        self.ends.extend(starts);
         self.numbers.resize(count, 0);
         for (number, &group) in (0..).zip(&self.group_of) {
-            let at = &mut self.room[usize::from(group)];
+            let at = &mut self.ends[usize::from(group)];
             self.numbers[usize::from(*at)] = number;
             *at += 1;
         }
@@ -152,7 +157,7 @@ impl SampleGroups {
                 }
             }
         }
-        self.next = 0;
+        self.at_group = 0;
     }
 
     /// Finds the places of the rows of the first `count` staged samples.
@@ -173,10 +178,10 @@ impl SampleGroups {
     /// Finds the groups of the samples with these places.
     fn find_groups(&mut self) {
         let most = self.sizes[0] as u16;
-        let (behind, left, room) = (&mut *self.behind, &mut self.left, &mut self.room);
+        let (behind, left, free) = (&mut *self.behind, &mut self.left, &mut self.free);
         behind.fill(0);
         left.clear();
-        room.clear();
+        free.clear();
         self.group_of.clear();
         // The first group that has room.
         let mut open = 0;
@@ -185,7 +190,7 @@ impl SampleGroups {
                 .iter()
                 .map(|&place| behind[usize::from(place) % PLACES]);
             let mut group = last.fold(open, u16::max);
-            while room.get(usize::from(group)) == Some(&0) {
+            while free.get(usize::from(group)) == Some(&0) {
                 group += 1;
             }
             let mut is_twice = false;
@@ -197,19 +202,19 @@ impl SampleGroups {
             if is_twice {
                 group = left.len() as u16;
                 left.push(1);
-                room.push(0);
+                free.push(0);
                 for &place in places {
                     behind[usize::from(place) % PLACES] = group + 1;
                 }
             } else if usize::from(group) == left.len() {
                 left.push(1);
-                room.push(most - 1);
+                free.push(most - 1);
             } else {
                 left[usize::from(group)] += 1;
-                room[usize::from(group)] -= 1;
+                free[usize::from(group)] -= 1;
             }
             self.group_of.push(group);
-            while room.get(usize::from(open)) == Some(&0) {
+            while free.get(usize::from(open)) == Some(&0) {
                 open += 1;
             }
         }
@@ -218,10 +223,10 @@ impl SampleGroups {
     /// How many of the samples that were arranged are run at once next.
     #[inline]
     pub(super) fn next(&mut self) -> usize {
-        while self.left.get(self.next) == Some(&0) {
-            self.next += 1;
+        while self.left.get(self.at_group) == Some(&0) {
+            self.at_group += 1;
         }
-        let Some(left) = self.left.get_mut(self.next) else {
+        let Some(left) = self.left.get_mut(self.at_group) else {
             return 1;
         };
         let size = self.sizes.iter().find(|&&size| size <= usize::from(*left));
@@ -240,7 +245,7 @@ impl SampleGroups {
 mod tests {
     use super::*;
 
-    /// Inputs of `width` elements a sample.
+    /// Inputs of indices.
     fn staged(columns: &[&[u32]]) -> Vec<InputBuffer> {
         let column = |rows: &&[u32]| InputBuffer::U32(rows.to_vec());
         columns.iter().map(column).collect()
@@ -250,7 +255,7 @@ mod tests {
         SampleGroups::new(lookups.to_vec(), elements)
     }
 
-    /// The numbers of samples in each group, in order.
+    /// The numbers of the samples of each run, in order.
     fn arranged(
         groups: &mut SampleGroups,
         staged: &[InputBuffer],
@@ -292,6 +297,31 @@ mod tests {
         // The first three look their row up twice.
         let twice = found(&[(0, 0), (0, 1)]);
         assert_eq!(twice, [vec![0], vec![1], vec![2], vec![3, 5], vec![4]]);
+    }
+
+    #[test]
+    fn groups_are_full_or_of_single_samples() {
+        let sizes = |column: &[u32], width: usize| {
+            let mut found = groups(&[(0, 0)], &[width]).unwrap();
+            let runs = arranged(&mut found, &staged(&[column]), column.len() / width);
+            runs.iter().map(Vec::len).collect::<Vec<_>>()
+        };
+        let distinct: Vec<u32> = (0..STAGED as u32).collect();
+        for (count, expected) in [
+            (1, vec![1]),
+            (63, vec![48, 12, 3]),
+            (64, vec![64]),
+            (65, vec![64, 1]),
+            (STAGED, vec![64; STAGED / 64]),
+        ] {
+            assert_eq!(sizes(&distinct[..count], 1), expected);
+        }
+        assert_eq!(sizes(&[7; STAGED], 1), [1; STAGED]);
+        // Rows of one place, in two samples and in one.
+        let far = PLACES as u32;
+        assert_eq!(sizes(&[3, 3 + far, 4], 1), [2, 1]);
+        assert_eq!(sizes(&[0, far, 1, 2], 2), [1, 1]);
+        assert_eq!(sizes(&[u32::MAX, 0, 5, 6], 2), [2]);
     }
 
     #[test]

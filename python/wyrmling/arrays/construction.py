@@ -23,7 +23,15 @@ from .._core import (
     fixed,
     stack,
 )
-from .operand import Like, count, filling, integers, numbers, of_one_type
+from .operand import (
+    Like,
+    count,
+    filling,
+    integers,
+    is_weak,
+    numbers,
+    of_one_type,
+)
 from .shaping import astype, broadcast_arrays, copy, memory_layout, moveaxis
 
 
@@ -180,14 +188,9 @@ def _ends(name: str, start: Like, stop: Like, *more: tuple[str, Like]) -> tuple[
     """Numbers in their common shape and type; a number of Python takes the type of the others."""
     given = [("start", start), ("stop", stop), *more]
     found = [numbers(f"{name}: {what}", value) for what, value in given]
-    typed = [x.dtype for (_, value), x in zip(given, found, strict=True) if not number(value)]
+    typed = [x.dtype for (_, value), x in zip(given, found, strict=True) if not is_weak(value)]
     kind = np.result_type(*typed) if typed else np.dtype(float)
     return broadcast_arrays(*(x if x.dtype == kind else astype(x, kind) for x in found))
-
-
-def number(value: Any) -> bool:
-    """Whether this is a number of Python, which has no element type of its own."""
-    return type(value) in (bool, int, float)
 
 
 @of_one_type
@@ -245,7 +248,7 @@ def logspace(
     """
     if np.ndim(base):
         # NumPy makes arrays of numbers then, which have an element type.
-        start, stop = (np.asarray(end, float) if number(end) else end for end in (start, stop))
+        start, stop = (np.asarray(end, float) if is_weak(end) else end for end in (start, stop))
     first, last, power = _ends("logspace", start, stop, ("base", base))
     points = expand_dims(power, axis) ** linspace(first, last, num, endpoint, axis=axis)
     return points if dtype is None else astype(points, dtype)

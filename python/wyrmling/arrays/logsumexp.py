@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .operand import is_weak
 
 
 def logsumexp(
@@ -40,8 +41,7 @@ def logsumexp(
         y = _core.logsumexp(a, axis, keepdims)
         return y, _core.sign(_core.exp(y))
     x = _core.constant(a)
-    # A number of Python's has no type of its own.
-    single = x.dtype == np.float32 and type(b) in (bool, int, float)
+    single = x.dtype == np.float32 and is_weak(b)
     factor = _core.constant(np.float32(b) if single else b)
     x = _core.broadcast_like(x, factor)
     # The largest of the terms that count; it only shifts the others.

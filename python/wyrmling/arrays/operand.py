@@ -53,6 +53,11 @@ def of_one_type(function: _Function) -> _Function:
     return cast(_Function, called)
 
 
+def is_weak(value: Any) -> bool:
+    """Whether this is a number of Python: it has no element type of its own (NEP 50: weak)."""
+    return type(value) in (bool, int, float)
+
+
 def _single(x: Any) -> Any:
     """Small integers and booleans in float32, also those in a list or tuple; others as they are."""
     if isinstance(x, np.ndarray | np.generic) and x.dtype in _SMALL:

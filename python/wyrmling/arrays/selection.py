@@ -11,7 +11,7 @@ from .. import _core
 from .._core import Variable, constant, replace, reshape, where
 from .construction import zeros_like
 from .indexing import take
-from .operand import Like, lanes
+from .operand import Like, is_weak, lanes
 from .output import finished
 from .predicates import value
 from .shaping import broadcast_arrays
@@ -159,10 +159,7 @@ def choose(a: Any, choices: Sequence[Like], out: Any = None, mode: str = "raise"
     shape = np.shape(numbers)
     like = np.zeros(shape)
     wide = broadcast_arrays(*(constant(x) for x in arrays), like)[:-1]
-    # A number of Python's has no type of its own.
-    typed = [
-        x.dtype for x, c in zip(wide, arrays, strict=True) if type(c) not in (bool, int, float)
-    ]
+    typed = [x.dtype for x, c in zip(wide, arrays, strict=True) if not is_weak(c)]
     kind = np.result_type(*(typed or [x.dtype for x in wide]))
     stacked = _core.stack([x if x.dtype == kind else x.astype(kind) for x in wide])
     if isinstance(numbers, Variable):

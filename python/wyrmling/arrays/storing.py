@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from .._core import Variable, broadcast_to, constant, fixed, where
 from .joining import array
-from .operand import Array, Like, axis_of, integers
+from .operand import Array, Like, axis_of, integers, is_weak
 from .predicates import value
 
 
@@ -192,7 +192,7 @@ def copyto(
         raise TypeError(f"copyto: casting: expected a rule of NumPy's, got {casting!r}")
     if casting not in ("no", "equiv", "safe", "same_kind", "unsafe"):
         raise ValueError(f"copyto: casting: expected a rule of NumPy's, got {casting!r}")
-    known: Any = type(src) if type(src) in (bool, int, float) else None
+    known: Any = type(src) if is_weak(src) else None
     if known is None and not np.can_cast(new.dtype, x.dtype, casting):
         raise TypeError(f"copyto: {new.dtype} cannot be stored as {x.dtype} by casting={casting!r}")
     if where is not True:

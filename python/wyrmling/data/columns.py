@@ -17,6 +17,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ..arguments import NO_NUMBERS
+
 __all__ = [
     "Column",
     "Id",
@@ -148,7 +150,7 @@ def number_column(
 
 def is_whole(kind: type) -> bool:
     """Whether a type of NumPy's is of integers: durations are not, though they inherit from it."""
-    return issubclass(kind, np.integer) and not issubclass(kind, np.timedelta64)
+    return issubclass(kind, np.integer) and not issubclass(kind, NO_NUMBERS)
 
 
 def unchanging(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -184,7 +186,7 @@ def _numbers_of_objects(name: str, array: npt.NDArray[Any], dates: bool) -> npt.
         return np.array([np.datetime64(_utc(value), "us") for value in values], "datetime64[us]")
     for row, value in enumerate(values):
         # NumPy's complex numbers are np.number too, and would lose their imaginary parts.
-        if isinstance(value, (bool, np.bool_, np.timedelta64)) or not isinstance(
+        if isinstance(value, NO_NUMBERS) or not isinstance(
             value, (int, float, np.integer, np.floating)
         ):
             raise _no_number(name, row, value)

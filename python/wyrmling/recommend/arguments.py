@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..arguments import is_one
+from ..arguments import NO_NUMBERS, is_one
 from ..data import Id, Ids
 from ..data.columns import id_column
 
@@ -46,7 +46,7 @@ def several(name: str, given: Any, *, ordered: bool = False) -> npt.NDArray[np.i
 
 def one_id(name: str, given: Any) -> Id:
     """One id; raises TypeError for what is none."""
-    if isinstance(given, (bool, np.timedelta64)) or not isinstance(given, (int, str, np.integer)):
+    if isinstance(given, NO_NUMBERS) or not isinstance(given, (int, str, np.integer)):
         raise TypeError(f"{name} is {given!r}, expected an id (an int or str), or several")
     id_: Id = given  # type: ignore[assignment]
     return id_

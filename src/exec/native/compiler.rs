@@ -15,7 +15,7 @@ use super::unsupported::{Translated, Unsupported};
 const LARGEST_FRAME: u32 = 1 << 16;
 
 /// From so many instructions on registers are allocated in a single pass: the time that backtracking takes
-/// grows faster than the square of their number.
+/// grows faster than their number, by far in derivatives of derivatives.
 const MANY: usize = 1 << 13;
 
 /// What code is made for: this processor.
