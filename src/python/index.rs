@@ -204,12 +204,16 @@ fn written_out<'py>(rows: Bound<'py, PyAny>, shape: &[usize]) -> PyResult<Bound<
         return Ok(rows);
     }
     let count = shape.first().copied().unwrap_or_default();
-    if rows.len().map_or(true, |length| length > 2 * count) {
-        return Err(PyIndexError::new_err(format!(
+    let listed = match rows.len() {
+        Ok(length) if length <= 2 * count => rows.extract::<Vec<i64>>().ok(),
+        _ => None,
+    };
+    match listed {
+        Some(listed) => Ok(PyList::new(rows.py(), listed)?.into_any()),
+        None => Err(PyIndexError::new_err(format!(
             "index {rows} is out of range for an axis of length {count}"
-        )));
+        ))),
     }
-    rows.py().get_type::<PyList>().call1((rows,))
 }
 
 /// The places that a key names in an array of this shape.
