@@ -8,9 +8,10 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::arena::Arena;
-use super::link::{Address, BoundRows, Linked, LinkedGroup, Linker, Memory, Stream, tag};
+use super::link::{BoundRows, Linked, Linker};
 use super::lookup;
-use super::plan::{BLOCK, Location, Place, Plan, Sink};
+use super::memory::{Memory, tag};
+use super::plan::{Location, Place, Plan, Sink};
 use super::rows::RowTerms;
 use super::table_rows::RowRecords;
 use crate::array::{
@@ -22,7 +23,7 @@ use crate::optim::gradient::{GradientRows, Term};
 use crate::reserve;
 #[cfg(feature = "python")]
 use crate::rules::OpRef;
-use crate::rules::{MOST_OPERANDS, Operand, check_indices};
+use crate::rules::{Operand, check_indices};
 use crate::table::{self, Table};
 
 /// Bytes of results from which on a run may take long enough to be stopped on the way.
@@ -188,13 +189,17 @@ impl Executor {
                     out,
                     len,
                 } => {
+                    let args = args.map(|(address, len)| Operand {
+                        start: address.start(leaves),
+                        len,
+                    });
                     // SAFETY: `Linker` gave the operands `len` elements each or one, and the result
-                    // `len`, all at fixed addresses, where `Plan::check` found them. The kernel is
-                    // for the group's element type and so many operands, and the result is apart
+                    // `len`, where `Plan::check` found them; of leaves `bind` compared type and length. The
+                    // kernel is for the group's element type and so many operands, and the result is apart
                     // from the operands: both by `Plan::check`.
-                    unsafe { kernel.run(args, *out, *len) };
+                    unsafe { kernel.run(&args, *out, *len) };
                 }
-                Linked::Group(group) => run_group(group, &mut self.scratch, leaves),
+                Linked::Group(group) => group.run(&mut self.scratch, leaves),
                 Linked::Gather { table, index, out } => with_real!(out.dtype, T => {
                     // SAFETY: the indices are a live operand, which nobody writes in this step;
                     // `out` is its result, apart from them, and of type T by `with_real`.
@@ -464,37 +469,4 @@ unsafe fn row_numbers<'a>(
         check_indices(|| "gather".into(), indices, table.rows())?;
     }
     Ok(indices)
-}
-
-/// Runs a fused group, block by block.
-fn run_group(group: &LinkedGroup, scratch: &mut [usize], leaves: &[*const u8]) {
-    let run = group.run;
-    let item = group.dtype.size();
-    let start = |address: Address, at: usize| address.start(leaves).wrapping_add(at * item);
-    let room = &mut scratch[..group.walk.scratch()];
-    group.walk.for_each_in(room, |offsets, _| {
-        let mut at = 0;
-        while at < run {
-            let n = BLOCK.min(run - at);
-            let place = |stream: Stream| match stream {
-                Stream::Register(start) => (start, n),
-                Stream::Whole(address, k) => (start(address, offsets[k] + at), n),
-                Stream::Splat(address, k) => (start(address, offsets[k]), 1),
-            };
-            for op in &group.ops {
-                let mut args = [Operand::NONE; MOST_OPERANDS];
-                for (arg, &stream) in args.iter_mut().zip(&op.args) {
-                    let (start, len) = place(stream);
-                    *arg = Operand { start, len };
-                }
-                // SAFETY: the walk keeps offsets inside the values, which `Plan::check` found to
-                // broadcast to the group, and a register holds `BLOCK` elements. Where `run` goes
-                // beyond a value it ends with the cache line that is the value's. The kernel is
-                // for the group's element type and so many operands, and the result, in the arena
-                // or in a register, is apart from the operands: all by `Plan::check`.
-                unsafe { op.kernel.run(&args, place(op.out).0, n) };
-            }
-            at += n;
-        }
-    });
 }

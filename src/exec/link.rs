@@ -9,192 +9,15 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::arena::{Arena, LINE};
+use super::fused_group::{LinkedGroup, Micro, Stream};
+use super::memory::{Address, Memory};
 use super::plan::{BLOCK, FusedOperand, Group, Location, Place, Plan, Sink, Step};
 use super::rows::{Bags, RowTerms};
 use super::table_rows::RowRecords;
-use crate::array::{Broadcast, DType, Number, Slice, SliceMut, Typed};
+use crate::array::{Broadcast, Slice, Typed};
 use crate::optim::gradient::{GradientRows, Term};
-use crate::rules::{BagIndex, Kernel, MOST_OPERANDS, OpRef, Operand};
+use crate::rules::{Kernel, MOST_OPERANDS, OpRef};
 use crate::table::Table;
-
-/// An address, or a leaf whose data is bound before each run.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Address {
-    Fixed(*mut u8),
-    Leaf(usize),
-}
-
-impl Address {
-    /// Where it is, given the addresses of the leaves.
-    #[inline(always)]
-    pub(super) fn start(self, leaves: &[*const u8]) -> *mut u8 {
-        match self {
-            Address::Fixed(start) => start,
-            Address::Leaf(k) => leaves[k].cast_mut(),
-        }
-    }
-}
-
-/// A value to be read or written.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Memory {
-    pub address: Address,
-    pub len: usize,
-    pub dtype: DType,
-}
-
-impl Memory {
-    /// Whether it is no leaf: a constant, or what a run computes.
-    #[inline(always)]
-    pub(super) fn is_fixed(&self) -> bool {
-        matches!(self.address, Address::Fixed(_))
-    }
-
-    /// The elements.
-    ///
-    /// # Safety
-    /// The memory is live and initialised, and nobody writes to it while the slice is used.
-    #[inline(always)]
-    pub(super) unsafe fn read<'a>(&self, leaves: &[*const u8]) -> Slice<'a> {
-        // SAFETY: the memory is live and initialised and nobody writes to it, by the conditions of
-        // this function. It has `len` aligned elements of this type: at a fixed address
-        // `Plan::check` found them, and of a leaf `Executor::bind` compared type and length.
-        unsafe { tag(self.dtype, self.address.start(leaves), self.len) }
-    }
-
-    /// The elements, known to be of type `T`.
-    ///
-    /// # Safety
-    /// The memory is live and initialised, and nobody writes to it while the slice is used.
-    #[inline(always)]
-    pub(super) unsafe fn numbers<'a, T: Typed>(&self, leaves: &[*const u8]) -> &'a [T] {
-        assert!(self.dtype == T::DTYPE);
-        // SAFETY: the memory is live and initialised and nobody writes to it, by the conditions of
-        // this function. It has `len` aligned elements of `dtype`: at a fixed address `Plan::check`
-        // found them, and of a leaf `Executor::bind` compared type and length. They are of type
-        // `T`: `dtype` was just compared with `T::DTYPE`, and `Typed` is sealed, so no other type has
-        // this tag.
-        unsafe { std::slice::from_raw_parts(self.address.start(leaves).cast(), self.len) }
-    }
-
-    /// The elements for writing.
-    ///
-    /// # Safety
-    /// The memory is live and initialised, and nobody else reads it or writes to it while the slice
-    /// is used.
-    #[inline(always)]
-    pub(super) unsafe fn write<'a>(&self) -> SliceMut<'a> {
-        let Address::Fixed(start) = self.address else {
-            unreachable!("results live in the arena");
-        };
-        // SAFETY: the memory is live and initialised and nobody else reads or writes it, by the
-        // conditions of this function. A result is in the arena or in a register, where
-        // `Plan::check` found room for `len` aligned elements of this type.
-        unsafe { tag_mut(self.dtype, start, self.len) }
-    }
-
-    /// The elements for writing, known to be of type `T`.
-    ///
-    /// # Safety
-    /// The memory is live and initialised, and nobody else reads it or writes to it while the slice
-    /// is used.
-    #[inline(always)]
-    pub(super) unsafe fn numbers_mut<'a, T: Typed>(&self) -> &'a mut [T] {
-        // SAFETY: `write` has the conditions of this function: the memory is live and initialised,
-        // and nobody else uses it.
-        let mut data = unsafe { self.write() };
-        assert!(self.dtype == T::DTYPE);
-        // SAFETY: `data` has `len` elements of `dtype`, which nobody else uses, and is not used
-        // again. They are of type `T`: `dtype` was just compared with `T::DTYPE`, and `Typed` is
-        // sealed, so no other type has this tag.
-        unsafe { std::slice::from_raw_parts_mut(data.address().cast(), self.len) }
-    }
-}
-
-impl Bags<Memory> {
-    /// The bags that an index chooses of `rows` rows, and their weights.
-    ///
-    /// # Safety
-    /// As [`Memory::numbers`], of the index and of these.
-    #[inline(always)]
-    pub(super) unsafe fn read<'a, T: Number>(
-        &self,
-        index: &Memory,
-        rows: usize,
-        leaves: &[*const u8],
-    ) -> (BagIndex<'a>, Option<&'a [T]>) {
-        // SAFETY: all are live and initialised, and nobody writes to them, by the conditions of this
-        // function.
-        unsafe {
-            let [index, ids, offsets] =
-                [index, &self.ids, &self.offsets].map(|memory| memory.numbers(leaves));
-            let weights = self.weights.as_ref().map(|memory| memory.numbers(leaves));
-            (BagIndex::chosen(index, ids, offsets, rows), weights)
-        }
-    }
-}
-
-/// A slice of `len` elements of type `dtype`.
-///
-/// # Safety
-/// They are live, initialised and aligned, and nobody writes to them.
-#[inline(always)]
-pub(super) unsafe fn tag<'a>(dtype: DType, start: *const u8, len: usize) -> Slice<'a> {
-    // SAFETY: by the conditions of this function `len` elements of `dtype` are live, initialised and
-    // aligned from `start` on, and nobody writes to them; each arm takes the type that `dtype` names.
-    unsafe {
-        match dtype {
-            DType::F32 => Slice::F32(std::slice::from_raw_parts(start.cast(), len)),
-            DType::F64 => Slice::F64(std::slice::from_raw_parts(start.cast(), len)),
-            DType::U32 => Slice::U32(std::slice::from_raw_parts(start.cast(), len)),
-        }
-    }
-}
-
-/// A mutable slice of `len` elements of type `dtype`.
-///
-/// # Safety
-/// They are live, initialised and aligned, and nobody else uses them.
-#[inline(always)]
-pub(super) unsafe fn tag_mut<'a>(dtype: DType, start: *mut u8, len: usize) -> SliceMut<'a> {
-    // SAFETY: by the conditions of this function `len` elements of `dtype` are live, initialised and
-    // aligned from `start` on, and nobody else uses them; each arm takes the type that `dtype` names.
-    unsafe {
-        match dtype {
-            DType::F32 => SliceMut::F32(std::slice::from_raw_parts_mut(start.cast(), len)),
-            DType::F64 => SliceMut::F64(std::slice::from_raw_parts_mut(start.cast(), len)),
-            DType::U32 => SliceMut::U32(std::slice::from_raw_parts_mut(start.cast(), len)),
-        }
-    }
-}
-
-/// One operand or result of a fused operator.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Stream {
-    /// A block-sized register.
-    Register(*mut u8),
-    /// Advances with the block; the number is the external's.
-    Whole(Address, usize),
-    /// The same element for a whole run.
-    Splat(Address, usize),
-}
-
-/// One fused operator.
-pub(super) struct Micro {
-    pub kernel: Kernel,
-    pub args: SmallVec<[Stream; 3]>,
-    pub out: Stream,
-}
-
-/// A fused group.
-pub(super) struct LinkedGroup {
-    pub ops: Vec<Micro>,
-    pub walk: Broadcast,
-    /// Elements in a run. Where all values lie in the arena this is a whole number of cache
-    /// lines, so that kernels have no odd end: what is beyond a value belongs to nobody.
-    pub run: usize,
-    pub dtype: DType,
-}
 
 /// A step with addresses.
 pub(super) enum Linked {
@@ -230,10 +53,10 @@ pub(super) enum Linked {
         rows: [Memory; 2],
         out: Memory,
     },
-    /// One elementwise operator on whole values.
+    /// One elementwise operator on whole values, of these lengths.
     Map {
         kernel: Kernel,
-        args: [Operand; MOST_OPERANDS],
+        args: [(Address, usize); MOST_OPERANDS],
         out: *mut u8,
         len: usize,
     },
@@ -317,7 +140,7 @@ impl Linker<'_> {
                 // Constants are never results, so nobody writes through this.
                 Address::Fixed(start.cast_mut())
             }
-            Location::Nowhere => Address::Fixed(std::ptr::without_provenance_mut(64)),
+            Location::Nowhere => Address::NONE,
         }
     }
 
@@ -370,7 +193,7 @@ impl Linker<'_> {
             && walk.run() == group.ty.size()
             && (group.externals.iter().enumerate()).all(|(k, p)| in_arena(p) || walk.is_splat(k));
         LinkedGroup {
-            run: if whole {
+            length: if whole {
                 (walk.run() * item).next_multiple_of(LINE) / item
             } else {
                 walk.run()
@@ -381,30 +204,29 @@ impl Linker<'_> {
         }
     }
 
-    /// A group as operators on whole values, if all of them are at fixed addresses and no
-    /// longer than a block.
+    /// A group as operators on whole values, if these are no longer than a block.
     fn maps(group: &LinkedGroup) -> Option<Vec<Linked>> {
-        if group.run > BLOCK || group.walk.runs() != 1 {
+        if group.length > BLOCK || group.walk.runs() != 1 {
             return None;
         }
         let operand = |stream: Stream| match stream {
-            Stream::Register(start) | Stream::Whole(Address::Fixed(start), _) => Some(Operand {
-                start,
-                len: group.run,
-            }),
-            Stream::Splat(Address::Fixed(start), _) => Some(Operand { start, len: 1 }),
-            Stream::Whole(Address::Leaf(_), _) | Stream::Splat(Address::Leaf(_), _) => None,
+            Stream::Register(start) => (Address::Fixed(start), group.length),
+            Stream::Whole(address, _) => (address, group.length),
+            Stream::Splat(address, _) => (address, 1),
         };
         let map = |op: &Micro| {
-            let mut args = [Operand::NONE; MOST_OPERANDS];
+            let mut args = [(Address::NONE, 0); MOST_OPERANDS];
             for (arg, &stream) in args.iter_mut().zip(&op.args) {
-                *arg = operand(stream)?;
+                *arg = operand(stream);
             }
+            let (Address::Fixed(out), len) = operand(op.out) else {
+                return None;
+            };
             Some(Linked::Map {
                 kernel: op.kernel,
                 args,
-                out: operand(op.out)?.start.cast_mut(),
-                len: group.run,
+                out,
+                len,
             })
         };
         group.ops.iter().map(map).collect()

@@ -13,6 +13,7 @@ mod check;
 mod compiled;
 mod executor;
 mod executor_set;
+mod fused_group;
 mod interpreter;
 mod last_uses;
 mod leaf;
@@ -20,6 +21,7 @@ mod link;
 mod lookup;
 mod loss_argument;
 mod lower;
+mod memory;
 #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
 mod native;
 #[cfg(not(all(feature = "jit", unix, target_arch = "x86_64")))]

@@ -1,15 +1,15 @@
 //! Applying gradients to tables, row by row: one code for `step` and for training, for one worker and
 //! for many.
 //!
-//! Plain SGD is linear in the gradient, so equal rows need not be summed first and a row's
-//! terms are added straight to it ([`sgd`]). Every other rule groups equal rows and sums them
+//! Plain SGD is linear in the gradient, so equal rows need not be summed first, and numbers are changed
+//! where they are ([`sgd`]). Every other rule groups equal rows and sums them
 //! ([`grouped`]).
 
 use smallvec::SmallVec;
 
 use super::gradient::{Access, GradientRows, Scratch, StepTarget};
-use super::sgd::Shrink;
-use super::{grouped, sgd};
+use super::sgd::Decay;
+use super::{Settings, grouped, sgd};
 use crate::array::Number;
 
 /// Applies rows of a gradient.
@@ -39,20 +39,20 @@ pub(crate) unsafe fn rows<T: Number, P: GradientRows<T>>(
     }
     if target.adds() {
         let lr = target.settings.lr;
-        let factor = T::of(1.0 - lr * target.settings.l2);
-        let shrink = match target.groups() {
-            false => Shrink::All(factor),
+        let decay = T::of(-lr * target.settings.l2);
+        let decay = match target.groups() {
+            false => Decay::Each(decay),
             true => {
                 // Only in huge programs are there so many parts that this allocates.
                 let indices: SmallVec<[&[u32]; 4]> =
                     (0..parts.count()).map(|p| parts.indices(p)).collect();
                 scratch.distinct.group(&indices);
-                Shrink::First(factor, scratch.distinct.is_first())
+                Decay::First(decay, scratch.distinct.is_first())
             }
         };
         // SAFETY: the indices are rows of the table, and others use it by moves if at all, by the
         // conditions of this function. Terms were just found to be as long as the indices imply.
-        unsafe { sgd::rows(target.table, lr, shrink, parts) };
+        unsafe { sgd::rows(target.table, lr, decay, parts) };
     } else {
         // SAFETY: the indices are rows of the table, its state is that of a table of its type, and
         // others use both as `access` says, by the conditions of this function. Terms were just found
@@ -81,6 +81,17 @@ pub(crate) unsafe fn dense<T: Number>(
         gradient.len() == expected,
         "a gradient has its table's shape"
     );
+    if target.adds() {
+        let Settings { lr, l2, .. } = target.settings;
+        let times = match target.counts_occurrences() {
+            true => samples as f64,
+            false => 1.0,
+        };
+        let decay = T::of(-lr * l2 * times);
+        // SAFETY: others use the table by moves if at all, by the conditions of this function. The gradient
+        // was just found to be as long as the table.
+        return unsafe { sgd::all(target.table, lr, decay, gradient) };
+    }
     // SAFETY: the state is that of a table of this type, and others use both as `access` says, by the
     // conditions of this function. The gradient was just found to be as long as the table.
     unsafe { grouped::all(access, target, gradient, samples, scratch) };

@@ -1,35 +1,38 @@
-//! Stochastic gradient descent on rows without other state: `w ← (1 − lr l2) w − lr g`.
+//! Stochastic gradient descent without other state: `w ← w − (lr l2 w + lr g)`.
 //!
 //! It is linear in the gradient and the parameter, so equal rows need not be summed first: each term
-//! of each row is added straight to the table, in order of arrival, and the row shrinks in the same
-//! pass, each time that it occurs or the first time only ([`Shrink`]). This is the rule that large
-//! sparse models are trained with, so its loops are kept bare: one for one
+//! of each row is added straight to the table, in order of arrival, and the row decays in the same
+//! pass, each time that it occurs or the first time only ([`Decay`]). The decay is added to the gradient
+//! and not made a factor `1 − lr l2`, since float32 would round most of a small penalty away. This is the rule
+//! that large sparse models are trained with, so its loops are kept bare: one for one
 //! term and one for two, compiled for the usual widths.
 
 use super::gradient::{GradientRows, Term};
+use super::grouped::PIECE;
 use crate::array::Number;
+use crate::interrupt;
 use crate::simd::{self, Machine, by_width, multiversion};
 use crate::table::Table;
 use crate::table::moves::{self, Relaxed};
 
-/// What rows are multiplied with before a gradient is added to them.
+/// How many times itself is added to a row before a gradient is: `−lr l2`.
 #[derive(Clone, Copy)]
-pub(super) enum Shrink<'a, T> {
-    /// Each occurrence of a row, by the same factor.
-    All(T),
-    /// The first occurrence of a row: where the flag of an occurrence, over all parts, is set.
+pub(super) enum Decay<'a, T> {
+    /// At each occurrence of a row.
+    Each(T),
+    /// At the first occurrence of a row: where the flag of an occurrence, over all parts, is set.
     First(T, &'a [bool]),
 }
 
-impl<T: Number> Shrink<'_, T> {
-    /// The factor of occurrence `k`.
+impl<T: Number> Decay<'_, T> {
+    /// That of occurrence `k`.
     #[inline(always)]
-    fn factor(&self, k: usize) -> T {
+    fn at(&self, k: usize) -> T {
         match *self {
-            Shrink::All(factor) => factor,
-            Shrink::First(factor, first) => match first[k] {
-                true => factor,
-                false => T::one(),
+            Decay::Each(decay) => decay,
+            Decay::First(decay, first) => match first[k] {
+                true => decay,
+                false => T::zero(),
             },
         }
     }
@@ -37,13 +40,13 @@ impl<T: Number> Shrink<'_, T> {
     /// Without the first `count` occurrences.
     fn after(self, count: usize) -> Self {
         match self {
-            Shrink::First(factor, first) => Shrink::First(factor, &first[count..]),
-            all => all,
+            Decay::First(decay, first) => Decay::First(decay, &first[count..]),
+            each => each,
         }
     }
 }
 
-/// Adds `step` times `N` terms to the rows `indices`, of `width` numbers, which shrink before.
+/// Adds `step` times `N` terms to the rows `indices`, of `width` numbers, which decay.
 ///
 /// Rows are changed where they are, by moves: those of a worker alone, too, for which plain loads
 /// would be no faster.
@@ -55,7 +58,7 @@ unsafe fn add<M: Machine, T: Number, const N: usize>(
     m: M,
     (table, width): (&Table, usize),
     indices: &[u32],
-    shrink: Shrink<'_, T>,
+    decay: Decay<'_, T>,
     step: T,
     terms: [Term<&[T]>; N],
 ) {
@@ -71,7 +74,7 @@ unsafe fn add<M: Machine, T: Number, const N: usize>(
             let at = start.wrapping_add(i as usize * W);
             // SAFETY: by the conditions of this function `i` is a row of the table, whose rows have
             // `width`, that is `W`, numbers, and others use the table by moves if at all.
-            unsafe { simd::dot::add_terms::<Relaxed, M, T, N>(m, terms, shrink.factor(k), at) };
+            unsafe { simd::dot::add_terms::<Relaxed, M, T, N, true>(m, terms, decay.at(k), at) };
         }
     });
 }
@@ -79,25 +82,39 @@ unsafe fn add<M: Machine, T: Number, const N: usize>(
 multiversion! {
     /// [`add`] of one term, by [`rows`] alone.
     fn add_one<T: Number>(
-        m: M, table: (&Table, usize), indices: &[u32], shrink: Shrink<'_, T>, step: T, term: Term<&[T]>,
+        m: M, table: (&Table, usize), indices: &[u32], decay: Decay<'_, T>, step: T, term: Term<&[T]>,
     ) {
         // SAFETY: only `rows` calls this, whose conditions are the same.
-        unsafe { add(m, table, indices, shrink, step, [term]) }
+        unsafe { add(m, table, indices, decay, step, [term]) }
     }
 }
 
 multiversion! {
     /// [`add`] of two terms, by [`rows`] alone.
     fn add_two<T: Number>(
-        m: M, table: (&Table, usize), indices: &[u32], shrink: Shrink<'_, T>, step: T,
+        m: M, table: (&Table, usize), indices: &[u32], decay: Decay<'_, T>, step: T,
         terms: [Term<&[T]>; 2],
     ) {
         // SAFETY: only `rows` calls this, whose conditions are the same.
-        unsafe { add(m, table, indices, shrink, step, terms) }
+        unsafe { add(m, table, indices, decay, step, terms) }
     }
 }
 
-/// Adds `step` times a term to single numbers, which shrink before, and are moved alike by one worker and by
+/// Adds `decay` times itself and `change` to a number.
+///
+/// # Safety
+/// `at` is valid and aligned, and others reach it by moves if at all.
+#[inline(always)]
+unsafe fn add_number<T: Number>(at: *mut T, decay: T, change: T) {
+    // SAFETY: `at` is valid and aligned, and others reach it by moves if at all, by the conditions of this
+    // function.
+    unsafe {
+        let old = moves::load(at);
+        moves::store(at, old + (decay * old + change));
+    }
+}
+
+/// Adds `step` times a term to single numbers, which decay, and are moved alike by one worker and by
 /// many.
 ///
 /// # Safety
@@ -106,7 +123,7 @@ multiversion! {
 unsafe fn add_numbers<T: Number>(
     table: &Table,
     indices: &[u32],
-    shrink: Shrink<'_, T>,
+    decay: Decay<'_, T>,
     step: T,
     term: Term<&[T]>,
 ) {
@@ -116,8 +133,7 @@ unsafe fn add_numbers<T: Number>(
         // SAFETY: `i` is a row of the table, of one number, so `at` is valid and aligned; others reach
         // it by moves if at all.
         unsafe {
-            let old = shrink.factor(k) * moves::load(at);
-            moves::store(at, old + term.factor(k, step) * x);
+            add_number(at, decay.at(k), term.factor(k, step) * x);
         }
     }
 }
@@ -130,20 +146,20 @@ unsafe fn add_numbers<T: Number>(
 pub(super) unsafe fn rows<T: Number, P: GradientRows<T>>(
     table: &Table,
     lr: f64,
-    shrink: Shrink<'_, T>,
+    decay: Decay<'_, T>,
     parts: &P,
 ) {
     let width = table.width();
     let step = -T::of(lr);
-    let mut rest = shrink;
+    let mut rest = decay;
     for p in 0..parts.count() {
         let indices = parts.indices(p);
-        let mut shrink = rest;
+        let mut decay = rest;
         rest = rest.after(indices.len());
         let terms = parts.terms(p);
         if width > 1 && terms == 2 {
             let both = [parts.term(p, 0), parts.term(p, 1)];
-            add_two((table, width), indices, shrink, step, both);
+            add_two((table, width), indices, decay, step, both);
             continue;
         }
         for t in 0..terms {
@@ -151,11 +167,102 @@ pub(super) unsafe fn rows<T: Number, P: GradientRows<T>>(
             match width {
                 // SAFETY: rows have one number; indices are rows of the table, which others reach by
                 // moves if at all, by the conditions of this function.
-                1 => unsafe { add_numbers(table, indices, shrink, step, term) },
-                _ => add_one((table, width), indices, shrink, step, term),
+                1 => unsafe { add_numbers(table, indices, decay, step, term) },
+                _ => add_one((table, width), indices, decay, step, term),
             }
             // Once for all terms.
-            shrink = Shrink::All(T::one());
+            decay = Decay::Each(T::zero());
+        }
+    }
+}
+
+multiversion! {
+    /// Adds `step` times a gradient to numbers of the table from `at` on, by [`all`] alone.
+    fn add_all<T: Number>(m: M, table: &Table, at: usize, decay: T, step: T, gradient: &[T]) {
+        let at = table.pointer::<T>().wrapping_add(at);
+        // SAFETY: only `all` calls this, whose conditions include that the table has as many numbers from
+        // `at` on as the gradient, and that others reach them by moves if at all.
+        unsafe { simd::dot::add_terms::<Relaxed, M, T, 1, true>(m, [(step, gradient)], decay, at) }
+    }
+}
+
+/// Gradients of up to so many numbers are applied number by number: less than it takes to find the code for
+/// this CPU.
+const FEW: usize = 4;
+
+/// Applies a gradient of the table's shape.
+///
+/// # Safety
+/// The gradient has as many numbers as the table, which others reach by moves, if at all.
+pub(super) unsafe fn all<T: Number>(table: &Table, lr: f64, decay: T, gradient: &[T]) {
+    let step = -T::of(lr);
+    if gradient.len() <= FEW {
+        for (k, &x) in gradient.iter().enumerate() {
+            let at = table.pointer::<T>().wrapping_add(k);
+            // SAFETY: the table has as many numbers as the gradient, and others reach them by moves if at
+            // all, by the conditions of this function.
+            unsafe { add_number(at, decay, step * x) };
+        }
+        return;
+    }
+    // In pieces, between which a step on a huge parameter can be interrupted.
+    for (k, piece) in gradient.chunks(PIECE).enumerate() {
+        if k > 0 && interrupt::stop_requested() {
+            return;
+        }
+        add_all(table, k * PIECE, decay, step, piece);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::array::Dense;
+    use crate::optim::{L2Per, Optimizer, Rule, Settings};
+    use crate::{Input, Parameter};
+
+    /// With a learning rate and a penalty whose product is below half of what float32 tells apart near 1, the
+    /// gradient and the penalty together change a parameter that neither of both would change.
+    #[test]
+    fn a_small_penalty_is_not_rounded_away() {
+        for l2_per in [L2Per::Step, L2Per::Sample] {
+            let rule = Rule::Sgd { momentum: 0.0 };
+            let settings = Settings {
+                lr: 0.01,
+                l2: 2e-6,
+                clip: None,
+                l2_per,
+            };
+            let step = |factor: f64, width: usize, rows: Option<&[u32]>| {
+                let w = Parameter::new(Dense::full(&[3, width], 1.0_f32));
+                let sgd = Optimizer::new(rule, settings).expect("settings in range");
+                let loss = match rows {
+                    None => (w.clone() * factor).sum().boxed(),
+                    Some(rows) => (w.clone().gather(Input::indices(rows.to_vec())) * factor)
+                        .sum()
+                        .boxed(),
+                };
+                loss.backward();
+                sgd.step(&[w.param()]).expect("finite numbers");
+                w.param().table().read().to_f64()
+            };
+            for width in [1, 2, 3, 8, 32, 37, 64, 128, 200] {
+                for rows in [None, Some(&[1_u32][..])] {
+                    let changed = match rows {
+                        None => 0..3 * width,
+                        Some(_) => width..2 * width,
+                    };
+                    let found = step(2e-6, width, rows);
+                    for (k, &x) in found.iter().enumerate() {
+                        let expected = 1.0
+                            - if changed.contains(&k) {
+                                2.0_f64.powi(-24)
+                            } else {
+                                0.0
+                            };
+                        assert_eq!(x, expected, "{width} {rows:?} {k}");
+                    }
+                }
+            }
         }
     }
 }

@@ -166,7 +166,7 @@ unsafe impl LoadStore for Plain {
 pub fn axpy<M: Machine, T: Real>(m: M, alpha: T, x: &[T], y: &mut [T]) {
     let x = &x[..x.len().min(y.len())];
     // SAFETY: `y` has as many elements as `x`, at least, and is borrowed mutably.
-    unsafe { add_terms::<Plain, M, T, 1>(m, [(alpha, x)], T::one(), y.as_mut_ptr()) }
+    unsafe { add_terms::<Plain, M, T, 1, false>(m, [(alpha, x)], T::zero(), y.as_mut_ptr()) }
 }
 
 /// `y[i] += alpha·x[i] + gamma·z[i]`, added in that order.
@@ -175,20 +175,27 @@ pub fn axpy_two<M: Machine, T: Real>(m: M, alpha: T, x: &[T], gamma: T, z: &[T],
     let length = x.len().min(z.len()).min(y.len());
     let terms = [(alpha, &x[..length]), (gamma, &z[..length])];
     // SAFETY: `y` has as many elements as `x` and `z` here, at least, and is borrowed mutably.
-    unsafe { add_terms::<Plain, M, T, 2>(m, terms, T::one(), y.as_mut_ptr()) }
+    unsafe { add_terms::<Plain, M, T, 2, false>(m, terms, T::zero(), y.as_mut_ptr()) }
 }
 
-/// `y[i] = beta·y[i] + Σ alpha·x[i]` over the terms `(alpha, x)`, added in their order, for as many
-/// elements as the first has.
+/// `y[i] += Σ alpha·x[i]` over the terms `(alpha, x)`, added in their order, for as many elements as the first
+/// has. Where it `SCALES`, `scale·y[i]` is the first summand: a scale near 0 keeps its digits, which a factor
+/// `1 + scale` of `y[i]` would lose.
 ///
 /// # Safety
 ///
 /// Every `x` is as long as the first. From `y` on are as many elements, which others use as `A` says.
 #[inline(always)]
-pub(crate) unsafe fn add_terms<A: LoadStore, M: Machine, T: Real, const N: usize>(
+pub(crate) unsafe fn add_terms<
+    A: LoadStore,
+    M: Machine,
+    T: Real,
+    const N: usize,
+    const SCALES: bool,
+>(
     m: M,
     terms: [(T, &[T]); N],
-    beta: T,
+    scale: T,
     y: *mut T,
 ) {
     // A loop that LLVM vectorises uses whole registers only from 64 elements on, and a
@@ -200,12 +207,12 @@ pub(crate) unsafe fn add_terms<A: LoadStore, M: Machine, T: Real, const N: usize
     // registers here, or includes it: such a value is made only where the CPU was found to have it.
     unsafe {
         if M::ISA == Isa::Avx512 {
-            at = add_registers::<T::Avx512, A, M, T, N>(m, terms, beta, y, at);
+            at = add_registers::<T::Avx512, A, M, T, N, SCALES>(m, terms, scale, y, at);
         }
         if M::ISA >= Isa::Avx2 {
-            at = add_registers::<T::Avx2, A, M, T, N>(m, terms, beta, y, at);
+            at = add_registers::<T::Avx2, A, M, T, N, SCALES>(m, terms, scale, y, at);
         }
-        add_registers::<One<M, T>, A, M, T, N>(m, terms, beta, y, at);
+        add_registers::<One<M, T>, A, M, T, N, SCALES>(m, terms, scale, y, at);
     }
 }
 
@@ -215,10 +222,17 @@ pub(crate) unsafe fn add_terms<A: LoadStore, M: Machine, T: Real, const N: usize
 ///
 /// As for [`add_terms`]; the instruction set of `V` is available, and `at` is not beyond the end.
 #[inline(always)]
-unsafe fn add_registers<V: Vector<T>, A: LoadStore, M: Machine, T: Real, const N: usize>(
+unsafe fn add_registers<
+    V: Vector<T>,
+    A: LoadStore,
+    M: Machine,
+    T: Real,
+    const N: usize,
+    const SCALES: bool,
+>(
     m: M,
     terms: [(T, &[T]); N],
-    beta: T,
+    scale: T,
     y: *mut T,
     mut at: usize,
 ) -> usize {
@@ -228,13 +242,15 @@ unsafe fn add_registers<V: Vector<T>, A: LoadStore, M: Machine, T: Real, const N
     // slice, hence of all and of `y`, which others use as `A` says.
     unsafe {
         let factors = terms.map(|(alpha, _)| V::splat(alpha));
-        let beta = V::splat(beta);
+        let scale = V::splat(scale);
         while length - at >= V::LANES {
-            let mut sum = beta.mul(A::load::<M, T, V>(m, y.add(at)));
+            let old = A::load::<M, T, V>(m, y.add(at));
+            let mut sum = if SCALES { scale.mul(old) } else { old };
             for (factor, (_, x)) in factors.iter().zip(&terms) {
                 sum = factor.mul_add(V::load(x.as_ptr().add(at)), sum);
             }
-            A::store::<M, T, V>(m, y.add(at), sum);
+            let new = if SCALES { old.add(sum) } else { sum };
+            A::store::<M, T, V>(m, y.add(at), new);
             at += V::LANES;
         }
     }

@@ -291,16 +291,16 @@ mod tests {
     }
 
     multiversion! {
-        fn add_where_they_are<T: Real>(machine: M, row: &Race<T>, terms: [(T, &[T]); 2], beta: T) {
+        fn add_where_they_are<T: Real>(machine: M, row: &Race<T>, terms: [(T, &[T]); 2], scale: T) {
             // SAFETY: the callers' rows are as long as the terms, and reached by moves only.
-            unsafe { add_terms::<Relaxed, M, T, 2>(machine, terms, beta, row.0) }
+            unsafe { add_terms::<Relaxed, M, T, 2, true>(machine, terms, scale, row.0) }
         }
     }
     multiversion! {
-        fn add_plainly<T: Real>(machine: M, row: &mut [T], terms: [(T, &[T]); 2], beta: T) {
+        fn add_plainly<T: Real>(machine: M, row: &mut [T], terms: [(T, &[T]); 2], scale: T) {
             assert_eq!(row.len(), terms[0].1.len());
             // SAFETY: the row is as long as the terms, and borrowed mutably.
-            unsafe { add_terms::<Plain, M, T, 2>(machine, terms, beta, row.as_mut_ptr()) }
+            unsafe { add_terms::<Plain, M, T, 2, true>(machine, terms, scale, row.as_mut_ptr()) }
         }
     }
 
@@ -314,17 +314,17 @@ mod tests {
                 (T::of(0.3), &x[..length]),
                 (T::of(-1.0 / 3.0), &z[..length]),
             ];
-            let (beta, mut expected) = (T::of(0.9), row.clone());
-            add_plainly(&mut expected[..length], terms, beta);
+            let (scale, mut expected) = (T::of(-0.1), row.clone());
+            add_plainly(&mut expected[..length], terms, scale);
             let mut back = row.clone();
             // SAFETY: `room` elements are there, and no other thread has them.
             unsafe { store_row_on(Scalar, shared.0, &row) };
-            add_where_they_are(shared, terms, beta);
+            add_where_they_are(shared, terms, scale);
             // SAFETY: `room` elements are there.
             unsafe { load_row(shared.0, &mut back) };
             assert_eq!(back, expected, "{length}");
             let near = |i: usize| {
-                let exact = beta * row[i] + terms[0].0 * x[i] + terms[1].0 * z[i];
+                let exact = row[i] + scale * row[i] + terms[0].0 * x[i] + terms[1].0 * z[i];
                 (expected[i] - exact).abs() <= T::of(1e-6)
             };
             assert!((0..length).all(near), "{length}");
