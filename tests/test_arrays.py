@@ -166,6 +166,7 @@ CASES = {
     "where": (lambda x, y: np.where(x > y, x, y * 2), [(2, 3), (3,)]),
     "diagonal": (lambda x: np.diagonal(x, 1, 2, 0) * 1.0, [(3, 2, 2)]),
     "tril": (lambda x: np.tril(x) + np.triu(x, 1) * 2, [(3, 3)]),
+    "tril of a vector": (lambda x: np.tril(x, -1) + np.triu(x, 1) * 2, [(4,)]),
     "clip": (lambda x: np.clip(x, 0.7, 1.4), [(2, 5)]),
     "clip below": (lambda x: x.clip(1.0), [(6,)]),
     "clip by arrays": (lambda x, y, z: np.clip(x, y, z + 0.5), [(2, 3), (3,), (2, 1)]),
@@ -285,7 +286,8 @@ def assigned(inputs, values, y):
 
 
 FOLLOWING = """cumsum, std, average, nanmean, diff, sort, by argsort, einsum, inner, flip axes,
-tile axes, repeat axis, hstack, column_stack, pad, take axis, kron, broadcast_arrays"""
+tile axes, repeat axis, hstack, column_stack, pad, take axis, kron, tril of a vector,
+broadcast_arrays"""
 
 
 @pytest.mark.parametrize("name", [name.strip() for name in FOLLOWING.split(",")])

@@ -104,6 +104,7 @@ ANSWERS = {
     "astype bool": lambda x: x.astype(bool) + (x > 1),
     "assigned": lambda x: changed(x > 0),
     "diff": lambda x: np.diff(x > 0),
+    "diff twice": lambda x: np.diff(x > 0, 2, prepend=False),
     "rows by": lambda x: wy.take(OLD, (x > 0) + 0, 0),
     "masked": lambda x: x[x > 0],
     "isnan": lambda x: np.isnan(x) + np.isfinite(x) + np.signbit(x),
@@ -149,7 +150,6 @@ REFUSED = {
     "& 1",
     "dot",
     "@",
-    "diff",
     "masked",
 }
 

@@ -352,3 +352,55 @@ def test_values_that_do_not_fit():
             wy.replace(x, key, np.zeros((3, 2)))
     with pytest.raises(TypeError, match="object"):
         wy.replace(x, 0, object())
+
+
+FEW_OF_MANY = [
+    ([1, 2], [3, -4]),
+    ([1, 1], [3, 3], [0, 0]),
+    ([[1], [-70]], [3, 4, 5]),
+    (5, [1, 2]),
+    (5, [1, 2], 0),
+    ([0], slice(None), [1]),
+    (slice(3, 5), [1, 2]),
+    (..., [0, 2]),
+    (None, [1], [2]),
+    (np.array([], np.int64), np.array([], np.int64)),
+    np.ix_([1, 5], [2, 3], [0]),
+    (np.arange(70) == 4, [1, 2]),
+    (np.arange(70) < 60,),
+    (np.arange(70)[:, None] * np.arange(80) > 5000),
+    ([True] + [False] * 69, slice(2)),
+    (np.int64(3), np.uint8([2])),
+]
+
+
+@pytest.mark.parametrize("key", FEW_OF_MANY, ids=lambda key: str(key)[:40])
+@pytest.mark.parametrize("leaf", [wy.Variable, wy.Input])
+def test_places_of_a_large_array(leaf, key):
+    values = np.arange(70 * 80 * 3.0).reshape(70, 80, 3) / 1000
+    x = leaf(values)
+    np.testing.assert_array_equal(x[key].value, values[key])
+    if leaf is wy.Variable:
+        (x[key] ** 2).sum().backward()
+        expected = np.zeros_like(values)
+        np.add.at(expected, key, 2 * values[key])
+        np.testing.assert_allclose(np.asarray(x.grad), expected, rtol=1e-15)
+    y = x * 1.0
+    y[key] = -1.0
+    expected = values.copy()
+    expected[key] = -1.0
+    np.testing.assert_array_equal(y.value, expected)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [([70], [0]), ([1, 2], [1, 2, 3]), ([1], [-81]), ([0.5], [1]), ([0], [0], [0], [0]), "a"],
+    ids=str,
+)
+def test_places_that_a_large_array_has_not(key):
+    values = np.zeros((70, 80, 3))
+    with pytest.raises(IndexError) as expected:
+        values[key]
+    with pytest.raises((IndexError, TypeError) if key == "a" else IndexError) as found:
+        wy.Variable(values)[key]
+    assert str(found.value) == str(expected.value) or key == "a"

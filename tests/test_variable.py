@@ -66,15 +66,50 @@ def test_properties():
     assert isinstance(wy.Parameter(1.0), wy.Variable)
 
 
-def test_an_item_of_several_is_named_as_in_numpy():
-    values = np.arange(6.0).reshape(2, 3)
-    x = wy.Variable(values)
-    for which in ((4,), (-1,), (1, 2), ((0, -1),), (np.int64(3),)):
-        assert x.item(*which) == values.item(*which)
-        assert type(x.item(*which)) is float
-    for which, error in (((9,), IndexError), ((0, 5), IndexError), (("a",), TypeError)):
-        with pytest.raises(error):
-            x.item(*which)
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(6.0).reshape(2, 3),
+        np.arange(24, dtype=np.float32).reshape(4, 3, 2),
+        np.arange(5, dtype=np.uint32),
+        np.arange(4.0) > 1.5,
+        np.array(7.0),
+        np.zeros((2, 0)),
+    ],
+    ids=lambda values: f"{values.dtype}-{values.shape}",
+)
+def test_an_item_of_several_is_named_as_in_numpy(values):
+    match values.dtype.kind:
+        case "u":
+            variables = [wy.IndexInput(values)]
+        case "b":
+            variables = [wy.Input(values.astype(float)) > 0.5]
+        case _:
+            variables = [leaf(values) for leaf in (wy.Input, wy.Variable, wy.Parameter)]
+            variables.append(variables[-1] * 1.0)
+    flat = [(k,) for k in range(-values.size - 1, values.size + 1)]
+    axes = [
+        *np.ndindex(*values.shape),
+        (-1,) * values.ndim,
+        (5,) * values.ndim,
+        (0,) * 4,
+        (10**30,),
+    ]
+    others = [("a",), (True,), (1.5,), (np.int64(0),), (None,), (0, "a"), ((0,) * values.ndim,)]
+    for x in variables:
+        for which in [*flat, *axes, *others]:
+            try:
+                expected = values.item(*which)
+            except Exception as error:
+                with pytest.raises(type(error)):
+                    x.item(*which)
+            else:
+                found = x.item(*which)
+                assert (found, type(found)) == (expected, type(expected)), which
+
+
+def test_an_item_of_several_is_named():
+    x = wy.Variable([1.0, 2.0])
     with pytest.raises(ValueError, match="exactly one element"):
         x.item()
 

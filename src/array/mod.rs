@@ -351,11 +351,19 @@ impl Array {
                 shape::show(self.shape())
             )));
         }
-        Ok(match self {
-            Array::F32(d) => f64::from(d.as_slice()[0]),
-            Array::F64(d) => d.as_slice()[0],
-            Array::U32(d) => f64::from(d.as_slice()[0]),
-        })
+        Ok(self.element(0))
+    }
+
+    /// Element `k`, as the last axis runs fastest.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub(crate) fn element(&self, k: usize) -> f64 {
+        match self {
+            Array::F32(d) => f64::from(d.as_slice()[k]),
+            Array::F64(d) => d.as_slice()[k],
+            Array::U32(d) => f64::from(d.as_slice()[k]),
+        }
     }
 
     /// An array of copies of elements that are in memory of others.

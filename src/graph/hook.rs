@@ -138,7 +138,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         }
         let id = HOOKS.replace(HOOKS.get() + 1);
         let mut hooks = core.hooks().borrow_mut();
-        hooks.get_or_insert_default().list.push((id, hook));
+        hooks.get_or_insert_default().list.insert(id, hook);
         Ok(id)
     }
 
@@ -147,8 +147,8 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     pub(crate) fn hooks(&self) -> Vec<Rc<dyn Hook>> {
         let hooks = self.0.core().hooks().try_borrow();
         let hooks = hooks.iter().filter_map(|hooks| hooks.as_deref());
-        let hooks = hooks.flat_map(|hooks| &hooks.list);
-        hooks.map(|(_, hook)| Rc::clone(hook)).collect()
+        let hooks = hooks.flat_map(|hooks| hooks.list.values());
+        hooks.map(Rc::clone).collect()
     }
 
     /// How many hold this node, this variable included.
@@ -163,8 +163,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         let Some(hooks) = slot.as_mut() else {
             return;
         };
-        let at = hooks.list.iter().position(|(other, _)| *other == id);
-        let removed = at.map(|at| hooks.list.remove(at));
+        let removed = hooks.list.remove(&id);
         if hooks.list.is_empty() {
             *slot = None;
         }

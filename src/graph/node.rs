@@ -5,6 +5,7 @@
 
 use std::any::Any;
 use std::cell::{Cell, Ref, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::asked_lengths::LengthRecords;
@@ -48,7 +49,7 @@ pub trait Hook: Any {
 /// The hooks of a node, by number.
 #[derive(Clone, Default)]
 pub(super) struct Hooks {
-    pub(super) list: Vec<(u64, Rc<dyn Hook>)>,
+    pub(super) list: BTreeMap<u64, Rc<dyn Hook>>,
     /// Whether a gradient that is a graph has passed them: what it became is in that graph.
     pub(super) passed: Option<u64>,
 }

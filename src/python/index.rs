@@ -70,6 +70,28 @@ fn item(object: &Bound<'_, PyAny>) -> PyResult<Option<SliceItem>> {
     Ok(None)
 }
 
+/// Where an element is that plain integers of Python name, as the last axis runs fastest: one for each axis, or
+/// one for all. `None` if they are others, or there is none.
+pub(super) fn position(integers: &Bound<'_, PyTuple>, shape: &[usize]) -> Option<usize> {
+    let all = [size(shape)];
+    let lengths = match integers.len() {
+        1 => &all[..],
+        _ => shape,
+    };
+    if integers.len() != lengths.len() {
+        return None;
+    }
+    integers
+        .iter()
+        .zip(lengths)
+        .try_fold(0, |at, (k, &length)| {
+            let k: isize = k.cast_exact::<PyInt>().ok()?.extract().ok()?;
+            let k = k.checked_add_unsigned(if k < 0 { length } else { 0 })?;
+            let k = usize::try_from(k).ok().filter(|&k| k < length)?;
+            Some(at * length + k)
+        })
+}
+
 /// The items of a tuple, `...` written out for an array of `ndim` axes; `None` if it is not a
 /// slice.
 fn items(parts: &Bound<'_, PyTuple>, ndim: usize) -> PyResult<Option<Vec<SliceItem>>> {
@@ -216,6 +238,9 @@ fn written_out<'py>(rows: Bound<'py, PyAny>, shape: &[usize]) -> PyResult<Bound<
     }
 }
 
+/// Arrays of up to so many elements are numbered whole to find what a key names.
+const SMALL: usize = 1 << 12;
+
 /// The places that a key names in an array of this shape.
 fn places(shape: &[usize], key: &Bound<'_, PyAny>) -> PyResult<Dense<u32>> {
     let py = key.py();
@@ -226,12 +251,48 @@ fn places(shape: &[usize], key: &Bound<'_, PyAny>) -> PyResult<Dense<u32>> {
             show_shape(shape)
         ))
     })?;
+    let numpy = py.import(intern!(py, "numpy"))?;
+    if size(shape) > SMALL
+        && let Some(found) = few_places(&numpy, shape, key)?
+    {
+        return convert::indices("index", &found, &|| None);
+    }
     let options = PyDict::new(py);
     options.set_item(intern!(py, "dtype"), numpy::dtype::<u32>(py))?;
-    let numpy = py.import(intern!(py, "numpy"))?;
     let all = numpy.call_method(intern!(py, "arange"), (count,), Some(&options))?;
     let all = all.call_method1(intern!(py, "reshape"), (PyTuple::new(py, shape)?,))?;
     convert::indices("index", &all.get_item(key)?, &|| None)
+}
+
+/// The places that a key names, if these are few beside the elements: they are found axis by axis, so that what
+/// this takes goes by the lengths of the axes and the number of places.
+fn few_places<'py>(
+    numpy: &Bound<'py, PyModule>,
+    shape: &[usize],
+    key: &Bound<'py, PyAny>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = numpy.py();
+    let whole = PyTuple::new(py, shape)?;
+    let mut places: Option<Bound<'_, PyAny>> = None;
+    for (axis, &length) in shape.iter().enumerate() {
+        let mut column = vec![1; shape.len()];
+        column[axis] = length;
+        let numbers = numpy.call_method1(intern!(py, "arange"), (length,))?;
+        let numbers = numbers.call_method1(intern!(py, "reshape"), (column,))?;
+        let everywhere = numpy.call_method1(intern!(py, "broadcast_to"), (numbers, &whole))?;
+        let found = everywhere.get_item(key)?;
+        places = Some(match places {
+            Some(places) => places.mul(length)?.add(found)?,
+            None => {
+                let several: usize = found.getattr(intern!(py, "size"))?.extract()?;
+                if several > size(shape) / 8 {
+                    return Ok(None);
+                }
+                found
+            }
+        });
+    }
+    Ok(places)
 }
 
 /// Whether a key is `...`, or has it: what it selects is an array in NumPy, if only of one number.

@@ -25,7 +25,7 @@ use super::reductions::{reduced_with, reduction, with_arguments};
 use super::registry::{self, drop_grad_graphs};
 use super::sparse::gradient;
 use super::variable::PyVariable;
-use super::{convert, items, transform};
+use super::{convert, index, items, transform};
 use crate::array::DType;
 use crate::graph::Independent;
 use crate::graph::ops::{self, Reduction};
@@ -148,10 +148,12 @@ impl PyVariable {
     #[pyo3(signature = (*args))]
     fn item<'py>(&self, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         let py = args.py();
-        if !args.is_empty() {
-            return self.array(py)?.call_method1(intern!(py, "item"), args);
-        }
-        let value = self.single(py)?;
+        let value = match index::position(args, &self.ty()?.shape) {
+            _ if args.is_empty() => self.single(py)?,
+            Some(at) => self.element(py, at)?,
+            // NumPy says what is wrong, and takes what is no plain integer.
+            None => return self.array(py)?.call_method1(intern!(py, "item"), args),
+        };
         ElementType::of(&*self.node()?).item(py, value)
     }
 

@@ -21,7 +21,7 @@ use super::collect::{Links, Root};
 use super::element_type::ElementType;
 use super::handle::Handle;
 use super::holders::What;
-use crate::array::{Array, Type};
+use crate::array::{Array, Dense, Type};
 use crate::graph::{Variable, ops};
 use crate::rules::Operator;
 
@@ -212,6 +212,21 @@ impl PyVariable {
     /// The only element.
     pub(super) fn single(&self, py: Python<'_>) -> PyResult<f64> {
         Ok(self.read(py)?.item()?)
+    }
+
+    /// Element `at`, as the last axis runs fastest, which there is. Of a parameter its row alone is read.
+    pub(super) fn element(&self, py: Python<'_>, at: usize) -> PyResult<f64> {
+        let Some(param) = self.handle.param() else {
+            return Ok(self.read(py)?.element(at));
+        };
+        let (width, ndim) = (param.table().width(), param.table().ty().ndim());
+        let row = match u32::try_from(at / width.max(1)) {
+            Ok(row) if ndim > 0 => Dense::new(&[1], vec![row])?,
+            _ => return Ok(self.read(py)?.element(at)),
+        };
+        let param = Arc::clone(param);
+        let row = py.detach(move || param.table().read_rows(&row))?;
+        Ok(row.element(at % width))
     }
 
     /// A copy of the value, as NumPy sees it.

@@ -163,15 +163,17 @@ impl SampleGroups {
     /// Finds the places of the rows of the first `count` staged samples.
     fn find_places(&mut self, staged: &[InputBuffer], count: usize) {
         self.places.resize(count * self.rows, 0);
-        let mut from = 0;
+        let mut column = 0;
         for of in &self.inputs {
-            let indices = staged[of.input].indices().chunks_exact(of.count);
-            for (places, indices) in self.places.chunks_exact_mut(self.rows).zip(indices) {
-                for (place, &row) in places[from..].iter_mut().zip(indices) {
+            let indices = staged[of.input].indices();
+            for k in 0..of.count {
+                let rows = indices.iter().skip(k).step_by(of.count);
+                let places = self.places.iter_mut().skip(column).step_by(self.rows);
+                for (place, &row) in places.zip(rows) {
                     *place = ((row as usize + of.first) % PLACES) as u16;
                 }
+                column += 1;
             }
-            from += of.count;
         }
     }
 

@@ -18,6 +18,12 @@ from .operand import Axis, Like, along, axes_of, axis_of, count, integer, itself
 from .shaping import astype
 
 
+def _are_truth(values: Like) -> bool:
+    if isinstance(values, Variable):
+        return _core.is_boolean(values)
+    return np.asarray(values).dtype == bool
+
+
 @of_one_type
 def diff(
     a: Like,
@@ -27,6 +33,8 @@ def diff(
     append: Like | None = None,
 ) -> Variable:
     """Differences of neighbours along an axis, taken ``n`` times; the array itself for 0.
+
+    Of truth values they are whether neighbours differ.
 
     ``prepend`` and ``append`` come before and behind first, a number as one element a lane.
 
@@ -56,8 +64,10 @@ def diff(
         # More differences than elements leave an empty array of this length, so the loop below
         # stops there; an input may not get another length.
         x, times = fixed(x, "diff", (axis,)), x.shape[axis]
+    given = [values for values in (a, prepend, append) if values is not None]
+    difference = _core.not_equal if all(map(_are_truth, given)) else _core.subtract
     for _ in range(times):
-        x = x[along(axis, slice(1, None))] - x[along(axis, slice(None, -1))]
+        x = difference(x[along(axis, slice(1, None))], x[along(axis, slice(None, -1))])
     return x
 
 

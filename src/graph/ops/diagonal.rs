@@ -1,25 +1,36 @@
 //! Diagonals and triangles.
 
 use super::apply;
+use super::shape::{broadcast_like, expand_dims};
 use crate::array::{Shape, normalize_axis, show_shape};
 use crate::error::{Error, Result};
 use crate::graph::Variable;
 use crate::rules::{self};
 
-/// The matrices of the last two axes without what is above diagonal `k`.
+/// A vector as each row of a square matrix, as NumPy takes it for its triangles; anything else as it is.
+fn as_rows(x: &Variable) -> Result<Variable> {
+    match x.ty()?.ndim() {
+        1 => broadcast_like(x, &expand_dims(x, &[1])?, 0),
+        _ => Ok(x.clone()),
+    }
+}
+
+/// The matrices of the last two axes without what is above diagonal `k`; those of a vector, which is each of as
+/// many rows.
 ///
 /// # Errors
 /// See the [module documentation](super).
 pub fn tril(x: &Variable, k: i64) -> Result<Variable> {
-    apply(rules::Tril { k }, &[x])
+    apply(rules::Tril { k }, &[&as_rows(x)?])
 }
 
-/// The matrices of the last two axes without what is below diagonal `k`.
+/// The matrices of the last two axes without what is below diagonal `k`; those of a vector, which is each of as
+/// many rows.
 ///
 /// # Errors
 /// See the [module documentation](super).
 pub fn triu(x: &Variable, k: i64) -> Result<Variable> {
-    apply(rules::Triu { k }, &[x])
+    apply(rules::Triu { k }, &[&as_rows(x)?])
 }
 
 /// Diagonal `k` of the matrices that two axes make, as the last axis.
