@@ -101,21 +101,41 @@ def _second(n: int, x: Any, sign: int) -> Any:
     return (finite + (-1) ** n * (rest - 2 * mp.log(half) * first)) / 2
 
 
+def _upwards(n: int, x: Any, sign: int, first: Any, second: Any) -> Any:
+    """Y_n for a sign of -1 (DLMF 10.6.1), K_n for 1 (DLMF 10.29.1), from those of 0 and 1.
+
+    On the way up these two grow, so that no digits are lost.
+    """
+    for k in range(1, n):
+        first, second = second, 2 * k / x * second + sign * first
+    return second if n else first
+
+
 def _bessely(n: int, x: Any) -> Any:
-    return _second(n, x, -1) * (-1) ** min(n, 0) if 0 < x <= 1 else mp.bessely(n, x)
+    if not x > 0:
+        return mp.bessely(n, x)
+    if x <= 1:
+        first, second = _second(0, x, -1), _second(1, x, -1)
+    else:
+        first, second = mp.bessely(0, x), mp.bessely(1, x)
+    return _upwards(abs(n), x, -1, first, second) * (-1) ** min(n, 0)
 
 
 def _besselk(n: int, x: Any) -> Any:
-    """K_n, beyond the series as the integral of e^(-x·cosh t)·cosh(n·t) (DLMF 10.32.9).
-
-    mpmath takes a limit in n, minutes for so many digits. The trapezoidal rule's error is
-    e^(-π²/h), or where the integrand is a narrow bell e^(-2π²/(x·h²)).
-    """
-    if 0 < x <= 1:
-        return _second(n, x, 1)
-    digits = mp.prec * 0.7 + 10
-    if x < 0 or abs(n) > 5 or x > 1e6:
+    """K_n, of which mpmath takes a limit in n: minutes for so many digits."""
+    if x < 0 or x > 1e6:
         return mp.besselk(n, x)
+    k = _second if x <= 1 else _integral
+    return _upwards(abs(n), x, 1, k(0, x, 1), k(1, x, 1))
+
+
+def _integral(n: int, x: Any, sign: int) -> Any:
+    """K_n for `x > 1` as the integral of e^(-x·cosh t)·cosh(n·t) (DLMF 10.32.9).
+
+    The trapezoidal rule's error is e^(-π²/h), or where the integrand is a narrow bell
+    e^(-2π²/(x·h²)).
+    """
+    digits = mp.prec * 0.7 + 10
     step = min(mp.pi**2 / digits, mp.pi * mp.sqrt(2 / (x * digits)))
     total, t = mp.exp(-x) / 2, step
     while True:
