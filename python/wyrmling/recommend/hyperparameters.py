@@ -27,6 +27,7 @@ from typing import (
     get_origin,
     get_type_hints,
 )
+from weakref import WeakKeyDictionary
 
 __all__ = ["Bounds", "Hyperparameters"]
 
@@ -103,8 +104,15 @@ class Hyperparameters:
 
 def parameter_types(model: type) -> Mapping[str, Any]:
     """The hyperparameters of a class of models: the annotation of each, by its name."""
-    hints = get_type_hints(model, include_extras=True)
-    return {field.name: hints[field.name] for field in fields(model)}
+    if (known := _parameter_types.get(model)) is None:
+        # This evaluates the text of each annotation, which takes milliseconds.
+        hints = get_type_hints(model, include_extras=True)
+        known = {field.name: hints[field.name] for field in fields(model)}
+        _parameter_types[model] = known
+    return known
+
+
+_parameter_types: WeakKeyDictionary[type, Mapping[str, Any]] = WeakKeyDictionary()
 
 
 def check(name: str, value: object, kind: Any) -> None:
