@@ -186,9 +186,9 @@ class Held:
         try:
             right = np.array(self.lifted(direction))
             with jets.disturbed(0) as calls:
-                self.lifted(direction)
-            seeds = range(DISTURBANCES)
-            others = [np.array(self.lifted(direction, seed, sums)) for seed in seeds]
+                others = [np.array(self.lifted(direction))]
+            seeds = range(0 if sums else 1, DISTURBANCES)
+            others += [np.array(self.lifted(direction, seed, sums)) for seed in seeds]
         except Exception:
             return None
         if any(other.shape != right.shape for other in others) or right.ndim != 2:
