@@ -7,7 +7,7 @@ faulthandler.dump_traceback_later(90, exit=True)
 rang = []
 
 def ring():
-    time.sleep(0.5)
+    time.sleep(0.3)
     rang.append(time.monotonic())
     os.kill(os.getpid(), signal.SIGINT)
 

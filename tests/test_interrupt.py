@@ -85,7 +85,7 @@ CALLS = {
     s = wy.Input(np.ones((2, 9000), np.float32), name="s")
     w = wy.Parameter(np.ones((9000, 9000), np.float32), name="w")
     program = wy.freeze((s @ w).sum())
-    long = np.ones((40_000, 9000), np.float32)
+    long = np.ones((10_000, 9000), np.float32)
     interrupted(lambda: program.run({s: long}))
     """,
     "a program of many steps": """
@@ -153,18 +153,18 @@ CALLS = {
     cut_short(lambda: program.run({s: np.ones(next(lengths))}))
     """,
     "freezing a long graph": """
-    y = chain(wy.Parameter(np.ones(3)), 100_000)
+    y = chain(wy.Parameter(np.ones(3)), 40_000)
     cut_short(lambda: wy.freeze(y))
     assert np.isfinite(wy.freeze(y).run())
     """,
     "fitting a long graph": """
     i = wy.IndexInput([0])
-    y = chain(wy.Parameter(np.ones((3, 1)))[i], 100_000)
+    y = chain(wy.Parameter(np.ones((3, 1)))[i], 40_000)
     cut_short(lambda: wy.fit(y, {i: [0]}, optimizer=wy.SGD(lr=1e-9)))
     """,
     "the gradient of a long graph": """
     x = wy.Parameter(np.ones(3))
-    y = chain(x, 400_000)
+    y = chain(x, 200_000)
     cut_short(y.backward)
     x.zero_grad()
     y.backward()
@@ -181,7 +181,7 @@ CALLS = {
     """,
     "a long graph whose leaf was set": """
     x = wy.Parameter(np.ones(3))
-    y = chain(x, 400_000)
+    y = chain(x, 200_000)
     before = y.item()
 
     def again():
@@ -199,7 +199,7 @@ CALLS = {
     cut_short(lambda: wy.special.zeta(rows, wy.Variable(np.full((1000, 1), 2.5))))
     """,
     "a sort": """
-    x = wy.Variable(np.random.default_rng(0).random(4_000_000))
+    x = wy.Variable(np.random.default_rng(0).random(2_000_000))
     cut_short(lambda: np.sort(x))
     """,
     "a sort of many rows": """

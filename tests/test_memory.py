@@ -189,6 +189,8 @@ STEPWISE = """
             done += 1
         finally:
             resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+        if done:  # with more it is no shorter of memory
+            break
     assert done, "it never had the memory"
     print("done", refused)
 """
@@ -231,7 +233,7 @@ WORKS = {
         x = variable(2000, 8)
         call = lambda: np.einsum("ij,jk,lk->il", x, x.T @ x, x).sum().backward()
     """,
-    "sort": "x = variable(2_000_000)\ncall = lambda: np.sort(x).sum().backward()",
+    "sort": "x = variable(1_000_000)\ncall = lambda: np.sort(x).sum().backward()",
     "cumsum": "x = variable(5_000_000)\ncall = lambda: np.cumsum(x).sum().backward()",
     "elementwise": "x = variable(2_000_000)\ncall = lambda: np.exp(np.sin(x)).sum().backward()",
     "an outer sum": """
@@ -352,7 +354,7 @@ GRAPH_WORKS = {
     "a gradient": "call = lambda: wy.grad(chain)(x)",
     "a gradient of a gradient": "call = lambda: wy.grad(wy.grad(chain))(x)",
     "a gradient as a graph": """
-        y = chain(length=100_000)
+        y = chain(length=40_000)
         call = lambda: y.backward(create_graph=True)
     """,
     "a tangent": "call = lambda: wy.jvp(chain, (x,), (x,))",
