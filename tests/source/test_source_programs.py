@@ -10,7 +10,7 @@ import shrinking
 
 import wyrmling as wy
 
-COUNT, BLOCKS = 500, 10
+COUNT, BLOCKS = 250, 5
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, COUNT // BLOCKS))
