@@ -13,7 +13,7 @@ title  := @printf '\n== %s\n'
 
 # The caller's Python settings are removed, and pyo3's build script is told which Python to ask: cargo
 # would build everything anew whenever it changed.
-unexport PYTHONPATH PYTHONHOME CONDA_PREFIX
+unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE CONDA_PREFIX
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PYO3_PYTHON := $(CURDIR)/$(python)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
