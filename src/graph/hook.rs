@@ -27,9 +27,10 @@ pub(super) fn registered() -> u64 {
 }
 
 /// The hooks of a node; they are called while nothing is borrowed.
-fn list(core: &Core) -> Hooks {
+fn list(core: &Core) -> Vec<Rc<dyn Hook>> {
     let hooks = core.hooks().borrow();
-    hooks.as_deref().cloned().unwrap_or_default()
+    let hooks = hooks.iter().flat_map(|hooks| &hooks.list);
+    hooks.filter_map(|(_, hook)| hook.clone()).collect()
 }
 
 /// Whether a node has hooks.
@@ -91,7 +92,7 @@ pub(super) fn passed(core: &Core, g: Value, run: TransformRun) -> Result<Value> 
         return Ok(g);
     }
     let ty = core.ty();
-    list(core).list.into_iter().try_fold(g, |g, (_, hook)| {
+    list(core).into_iter().try_fold(g, |g, hook| {
         let g = g.into_gradient()?;
         match hook.gradient(g.clone())? {
             None => Ok(g.into()),
@@ -112,7 +113,7 @@ pub(super) fn passed_node(core: &Core, g: Variable, run: TransformRun) -> Result
     if let Some(hooks) = core.hooks().borrow_mut().as_mut() {
         hooks.passed = Some(run.unwrap_or(0));
     }
-    list(core).list.into_iter().try_fold(g, |g, (_, hook)| {
+    list(core).into_iter().try_fold(g, |g, hook| {
         Ok(match hook.node(g.clone())? {
             None => g,
             Some(changed) => {
@@ -138,7 +139,8 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         }
         let id = HOOKS.replace(HOOKS.get() + 1);
         let mut hooks = core.hooks().borrow_mut();
-        hooks.get_or_insert_default().list.insert(id, hook);
+        let hooks = hooks.get_or_insert_default();
+        hooks.list.push((id, Some(hook)));
         Ok(id)
     }
 
@@ -147,8 +149,8 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     pub(crate) fn hooks(&self) -> Vec<Rc<dyn Hook>> {
         let hooks = self.0.core().hooks().try_borrow();
         let hooks = hooks.iter().filter_map(|hooks| hooks.as_deref());
-        let hooks = hooks.flat_map(|hooks| hooks.list.values());
-        hooks.map(Rc::clone).collect()
+        let hooks = hooks.flat_map(|hooks| &hooks.list);
+        hooks.filter_map(|(_, hook)| hook.clone()).collect()
     }
 
     /// How many hold this node, this variable included.
@@ -163,7 +165,14 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         let Some(hooks) = slot.as_mut() else {
             return;
         };
-        let removed = hooks.list.remove(&id);
+        let at = hooks.list.binary_search_by_key(&id, |&(id, _)| id);
+        let removed = at.ok().and_then(|at| hooks.list[at].1.take());
+        hooks.gone += usize::from(removed.is_some());
+        // The places that were left are given up when they are half of all, so that each costs little.
+        if 2 * hooks.gone >= hooks.list.len() {
+            hooks.list.retain(|(_, hook)| hook.is_some());
+            hooks.gone = 0;
+        }
         if hooks.list.is_empty() {
             *slot = None;
         }

@@ -5,7 +5,6 @@
 
 use std::any::Any;
 use std::cell::{Cell, Ref, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::asked_lengths::LengthRecords;
@@ -49,7 +48,10 @@ pub trait Hook: Any {
 /// The hooks of a node, by number.
 #[derive(Clone, Default)]
 pub(super) struct Hooks {
-    pub(super) list: BTreeMap<u64, Rc<dyn Hook>>,
+    /// Each with its number, in the order of these; `None` where one was taken away.
+    pub(super) list: Vec<(u64, Option<Rc<dyn Hook>>)>,
+    /// How many were taken away that still have a place.
+    pub(super) gone: usize,
     /// Whether a gradient that is a graph has passed them: what it became is in that graph.
     pub(super) passed: Option<u64>,
 }

@@ -8,6 +8,7 @@
 use smallvec::SmallVec;
 
 use super::gradient::{Access, GradientRows, Scratch, StepTarget};
+use super::grouped::PIECE;
 use super::sgd::Decay;
 use super::{Settings, grouped, sgd};
 use crate::array::Number;
@@ -81,7 +82,8 @@ pub(crate) unsafe fn dense<T: Number>(
         gradient.len() == expected,
         "a gradient has its table's shape"
     );
-    if target.adds() {
+    // The others go on in pieces, between which a step on a huge parameter can be interrupted.
+    if target.adds() && gradient.len() <= PIECE {
         let Settings { lr, l2, .. } = target.settings;
         let times = match target.counts_occurrences() {
             true => samples as f64,

@@ -8,9 +8,7 @@
 //! term and one for two, compiled for the usual widths.
 
 use super::gradient::{GradientRows, Term};
-use super::grouped::PIECE;
 use crate::array::Number;
-use crate::interrupt;
 use crate::simd::{self, Machine, by_width, multiversion};
 use crate::table::Table;
 use crate::table::moves::{self, Relaxed};
@@ -80,11 +78,11 @@ unsafe fn add<M: Machine, T: Number, const N: usize>(
 }
 
 multiversion! {
-    /// [`add`] of one term, by [`rows`] alone.
+    /// [`add`] of one term, by [`rows`] and [`all`] alone.
     fn add_one<T: Number>(
         m: M, table: (&Table, usize), indices: &[u32], decay: Decay<'_, T>, step: T, term: Term<&[T]>,
     ) {
-        // SAFETY: only `rows` calls this, whose conditions are the same.
+        // SAFETY: only `rows` and `all` call this, whose conditions are the same, of a table of one row for `all`.
         unsafe { add(m, table, indices, decay, step, [term]) }
     }
 }
@@ -176,16 +174,6 @@ pub(super) unsafe fn rows<T: Number, P: GradientRows<T>>(
     }
 }
 
-multiversion! {
-    /// Adds `step` times a gradient to numbers of the table from `at` on, by [`all`] alone.
-    fn add_all<T: Number>(m: M, table: &Table, at: usize, decay: T, step: T, gradient: &[T]) {
-        let at = table.pointer::<T>().wrapping_add(at);
-        // SAFETY: only `all` calls this, whose conditions include that the table has as many numbers from
-        // `at` on as the gradient, and that others reach them by moves if at all.
-        unsafe { simd::dot::add_terms::<Relaxed, M, T, 1, true>(m, [(step, gradient)], decay, at) }
-    }
-}
-
 /// Gradients of up to so many numbers are applied number by number: less than it takes to find the code for
 /// this CPU.
 const FEW: usize = 4;
@@ -196,21 +184,20 @@ const FEW: usize = 4;
 /// The gradient has as many numbers as the table, which others reach by moves, if at all.
 pub(super) unsafe fn all<T: Number>(table: &Table, lr: f64, decay: T, gradient: &[T]) {
     let step = -T::of(lr);
-    if gradient.len() <= FEW {
-        for (k, &x) in gradient.iter().enumerate() {
-            let at = table.pointer::<T>().wrapping_add(k);
-            // SAFETY: the table has as many numbers as the gradient, and others reach them by moves if at
-            // all, by the conditions of this function.
-            unsafe { add_number(at, decay, step * x) };
-        }
-        return;
+    if gradient.len() > FEW {
+        // As a table of one row.
+        let term = Term {
+            scale: None,
+            rows: gradient,
+        };
+        let decay = Decay::Each(decay);
+        return add_one((table, gradient.len()), &[0], decay, step, term);
     }
-    // In pieces, between which a step on a huge parameter can be interrupted.
-    for (k, piece) in gradient.chunks(PIECE).enumerate() {
-        if k > 0 && interrupt::stop_requested() {
-            return;
-        }
-        add_all(table, k * PIECE, decay, step, piece);
+    for (k, &x) in gradient.iter().enumerate() {
+        let at = table.pointer::<T>().wrapping_add(k);
+        // SAFETY: the table has as many numbers as the gradient, and others reach them by moves if at
+        // all, by the conditions of this function.
+        unsafe { add_number(at, decay, step * x) };
     }
 }
 

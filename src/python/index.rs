@@ -18,7 +18,7 @@ use super::convert::{self, type_name};
 use super::element_type::ElementType;
 use super::operand;
 use super::variable::PyVariable;
-use crate::array::{Dense, show_shape, size};
+use crate::array::{Dense, Shape, show_shape, size};
 use crate::graph::{Variable, ops};
 use crate::python::once::intern;
 use crate::rules::SliceItem;
@@ -226,16 +226,19 @@ fn written_out<'py>(rows: Bound<'py, PyAny>, shape: &[usize]) -> PyResult<Bound<
         return Ok(rows);
     }
     let count = shape.first().copied().unwrap_or_default();
-    let listed = match rows.len() {
-        Ok(length) if length <= 2 * count => rows.extract::<Vec<i64>>().ok(),
-        _ => None,
+    let is_word = |k: usize| {
+        rows.get_item(k)
+            .is_ok_and(|end| end.extract::<i64>().is_ok())
     };
-    match listed {
-        Some(listed) => Ok(PyList::new(rows.py(), listed)?.into_any()),
-        None => Err(PyIndexError::new_err(format!(
+    let is_short = rows.len().is_ok_and(|length| {
+        length <= 2 * count && (length == 0 || is_word(0) && is_word(length - 1))
+    });
+    if !is_short {
+        return Err(PyIndexError::new_err(format!(
             "index {rows} is out of range for an axis of length {count}"
-        ))),
+        )));
     }
+    rows.py().get_type::<PyList>().call1((rows,))
 }
 
 /// Arrays of up to so many elements are numbered whole to find what a key names.
@@ -257,11 +260,17 @@ fn places(shape: &[usize], key: &Bound<'_, PyAny>) -> PyResult<Dense<u32>> {
     {
         return convert::indices("index", &found, &|| None);
     }
-    let options = PyDict::new(py);
-    options.set_item(intern!(py, "dtype"), numpy::dtype::<u32>(py))?;
-    let all = numpy.call_method(intern!(py, "arange"), (count,), Some(&options))?;
+    let all = numbers(&numpy, count)?;
     let all = all.call_method1(intern!(py, "reshape"), (PyTuple::new(py, shape)?,))?;
     convert::indices("index", &all.get_item(key)?, &|| None)
+}
+
+/// The numbers below this one.
+fn numbers<'py>(numpy: &Bound<'py, PyModule>, count: u32) -> PyResult<Bound<'py, PyAny>> {
+    let py = numpy.py();
+    let options = PyDict::new(py);
+    options.set_item(intern!(py, "dtype"), numpy::dtype::<u32>(py))?;
+    numpy.call_method(intern!(py, "arange"), (count,), Some(&options))
 }
 
 /// The places that a key names, if these are few beside the elements: they are found axis by axis, so that what
@@ -273,16 +282,19 @@ fn few_places<'py>(
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = numpy.py();
     let whole = PyTuple::new(py, shape)?;
+    let broadcast = intern!(py, "broadcast_to");
     let mut places: Option<Bound<'_, PyAny>> = None;
     for (axis, &length) in shape.iter().enumerate() {
-        let mut column = vec![1; shape.len()];
+        let mut column = Shape::from_elem(1, shape.len());
         column[axis] = length;
-        let numbers = numpy.call_method1(intern!(py, "arange"), (length,))?;
-        let numbers = numbers.call_method1(intern!(py, "reshape"), (column,))?;
-        let everywhere = numpy.call_method1(intern!(py, "broadcast_to"), (numbers, &whole))?;
+        // There are fewer than 2^32 elements.
+        let line = numbers(numpy, length as u32)?;
+        let column = PyTuple::new(py, &column[..])?;
+        let line = line.call_method1(intern!(py, "reshape"), (column,))?;
+        let everywhere = numpy.call_method1(broadcast, (line, &whole))?;
         let found = everywhere.get_item(key)?;
         places = Some(match places {
-            Some(places) => places.mul(length)?.add(found)?,
+            Some(places) => places.mul(whole.get_item(axis)?)?.add(found)?,
             None => {
                 let several: usize = found.getattr(intern!(py, "size"))?.extract()?;
                 if several > size(shape) / 8 {
