@@ -225,11 +225,24 @@ impl<T: Element> Dense<T> {
         }
     }
 
-    /// Changes the elements to others, if the shape is this one and nobody else holds them; whether it did.
-    pub(crate) fn overwrite(&mut self, shape: &[usize], elements: &[T]) -> bool {
+    /// Changes the elements to others, if these are as many and nobody else holds the array; whether it did.
+    #[inline]
+    pub(super) fn overwrite(&mut self, elements: &[T]) -> bool {
         match self.parts_mut() {
-            Some((own, to)) if super::equal_shapes(own, shape) && to.len() == elements.len() => {
+            Some((_, to)) if to.len() == elements.len() => {
                 to.copy_from_slice(elements);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Becomes another number, if both are single numbers; whether it did.
+    #[inline]
+    pub(super) fn replace_number(&mut self, by: &Self) -> bool {
+        match (&mut self.data, &by.data) {
+            (Data::One(to), &Data::One(by)) => {
+                *to = by;
                 true
             }
             _ => false,
@@ -339,12 +352,12 @@ mod tests {
             let mut array = Dense::<f64>::scratch(&[count]).unwrap();
             let other = array.clone();
             assert!(array.parts_mut().is_none() && array.block_mut().is_none());
-            assert!(!array.overwrite(&[count], &vec![1.0; count]));
+            assert!(!array.overwrite(&vec![1.0; count]));
             // Another thread may be the last to drop it.
             std::thread::spawn(|| drop(other)).join().unwrap();
             assert_eq!(array.parts_mut().unwrap().1.len(), count);
-            assert!(!array.overwrite(&[1, count], &vec![1.0; count]));
-            assert!(array.overwrite(&[count], &vec![1.0; count]));
+            assert!(!array.overwrite(&vec![1.0; count + 1]));
+            assert!(array.overwrite(&vec![1.0; count]));
             assert_eq!(array.as_slice(), vec![1.0; count]);
         }
     }

@@ -383,16 +383,32 @@ impl Array {
     /// # Errors
     /// As [`copy_of`](Self::copy_of); nothing is changed then.
     pub(crate) fn assign(&mut self, from: View<'_>) -> Result<()> {
-        let is_done = match (&mut *self, from.data) {
-            (Array::F32(to), Slice::F32(data)) => to.overwrite(from.shape, data),
-            (Array::F64(to), Slice::F64(data)) => to.overwrite(from.shape, data),
-            (Array::U32(to), Slice::U32(data)) => to.overwrite(from.shape, data),
-            _ => false,
-        };
-        if !is_done {
+        if !equal_shapes(self.shape(), from.shape) || !self.overwrite(from.data) {
             *self = Self::copy_of(from)?;
         }
         Ok(())
+    }
+
+    /// Changes the elements to others, if these are as many and of the same type, and nobody else holds the
+    /// array; whether it did.
+    pub(crate) fn overwrite(&mut self, elements: Slice<'_>) -> bool {
+        match (self, elements) {
+            (Array::F32(to), Slice::F32(elements)) => to.overwrite(elements),
+            (Array::F64(to), Slice::F64(elements)) => to.overwrite(elements),
+            (Array::U32(to), Slice::U32(elements)) => to.overwrite(elements),
+            _ => false,
+        }
+    }
+
+    /// Becomes another number, if both are single numbers of one type; whether it did.
+    #[inline]
+    pub(crate) fn replace_number(&mut self, by: &Array) -> bool {
+        match (self, by) {
+            (Array::F32(to), Array::F32(by)) => to.replace_number(by),
+            (Array::F64(to), Array::F64(by)) => to.replace_number(by),
+            (Array::U32(to), Array::U32(by)) => to.replace_number(by),
+            _ => false,
+        }
     }
 
     /// Whether every element is finite.

@@ -431,16 +431,22 @@ impl Executor {
             let mut values: Vec<T> = vec_for(&[count, width])?;
             for part in parts {
                 let at = rows.indices(part);
-                let start = values.len();
+                let (start, end) = (values.len(), values.len() + at.len() * width);
                 indices.extend_from_slice(at);
-                values.resize(start + at.len() * width, T::default());
-                for term in (0..rows.terms(part)).map(|term| rows.term(part, term)) {
-                    for (k, out) in values[start..].chunks_exact_mut(width.max(1)).enumerate() {
-                        let s = term.scale.map_or(1.0 as T, |s| s[k]);
-                        let row = &term.rows[k * width..(k + 1) * width];
-                        out.iter_mut().zip(row).for_each(|(o, &r)| *o += s * r);
+                for number in 0..rows.terms(part) {
+                    let term = rows.term(part, number);
+                    for (k, row) in term.rows.chunks_exact(width.max(1)).enumerate() {
+                        let scale = term.scale.map_or(1.0 as T, |s| s[k]);
+                        let scaled = row.iter().map(|&r| scale * r);
+                        if number == 0 {
+                            values.extend(scaled);
+                        } else {
+                            let sum = values[start + k * width..].iter_mut();
+                            sum.zip(scaled).for_each(|(sum, x)| *sum += x);
+                        }
                     }
                 }
+                values.resize(end, T::default());
             }
             (indices.into(), Dense::from_vec(shape, values).into())
         });

@@ -145,7 +145,7 @@ impl BoundProgram {
             return Err(refused("its values are large"));
         }
         for (bound, value) in self.leaves.iter().zip(&values) {
-            let data = value.view().data;
+            let data = value.elements();
             if let (Some(limit), Slice::U32(indices)) = (executor.plan().bounds[bound.leaf], data) {
                 check_indices(|| self.program.leaves()[bound.leaf].label(), indices, limit)?;
             }

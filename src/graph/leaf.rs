@@ -290,8 +290,18 @@ impl Variable {
 
 /// Replaces the value of a leaf after checking its type.
 fn assign(core: &Core, value: Array, fixed_shape: bool) -> Result<()> {
-    check_assigned(core, value.dtype(), value.shape(), fixed_shape)?;
-    core.set(Value::Dense(value), record_change())
+    let mut slot = core.borrow_mut()?;
+    // An array is large to move, and loops over samples set one number after the other.
+    let is_done = match &mut *slot {
+        Value::Dense(old) => old.replace_number(&value),
+        _ => false,
+    };
+    if !is_done {
+        check_assigned(&slot, value.dtype(), value.shape(), fixed_shape)?;
+        *slot = Value::Dense(value);
+    }
+    core.set_version(record_change());
+    Ok(())
 }
 
 /// Ends the records of an input's lengths if it has got others.
@@ -304,8 +314,7 @@ fn end_records(input: &(impl Node + ?Sized), is_same: bool) {
 }
 
 /// Refuses another element type than that of a leaf, another number of axes, or another shape.
-fn check_assigned(core: &Core, dtype: DType, shape: &[usize], fixed_shape: bool) -> Result<()> {
-    let old = core.borrow();
+fn check_assigned(old: &Value, dtype: DType, shape: &[usize], fixed_shape: bool) -> Result<()> {
     if dtype != old.dtype() {
         let expected = old.dtype();
         return Err(Error::Type(format!(
@@ -371,28 +380,30 @@ impl Variable<InputNode> {
     /// the value, [`Error::Memory`] if there is not the memory. Nothing is changed then.
     pub fn set_slice<T: Typed>(&self, elements: &[T]) -> Result<()> {
         let core = self.0.core();
-        let old: Shape = copied(core.borrow().shape());
-        let shape = match *old {
-            [_] => Shape::from_slice(&[elements.len()]),
-            _ => copied(&old),
+        let mut slot = core.borrow_mut()?;
+        let is_done = match &mut *slot {
+            Value::Dense(array) => array.overwrite(T::tag(elements)),
+            _ => unreachable!("an input holds an array"),
         };
-        check_assigned(core, T::DTYPE, &shape, false)?;
-        if size(&shape) != elements.len() {
-            return Err(Error::Shape(format!(
-                "elements: expected {} as in shape {}, got {}",
-                size(&shape),
-                show_shape(&shape),
-                elements.len()
-            )));
-        }
-        core.change(|value| {
-            match value {
-                Value::Dense(array) => array.assign(View::new(&shape, T::tag(elements)))?,
-                _ => unreachable!("an input holds an array"),
+        if !is_done {
+            let old: Shape = copied(slot.shape());
+            let shape = match *old {
+                [_] => Shape::from_slice(&[elements.len()]),
+                _ => copied(&old),
+            };
+            check_assigned(&slot, T::DTYPE, &shape, false)?;
+            if size(&shape) != elements.len() {
+                return Err(Error::Shape(format!(
+                    "elements: expected {} as in shape {}, got {}",
+                    size(&shape),
+                    show_shape(&shape),
+                    elements.len()
+                )));
             }
-            Ok(record_change())
-        })?;
-        end_records(&*self.0, equal_shapes(&old, &shape));
+            *slot = Value::Dense(Array::copy_of(View::new(&shape, T::tag(elements)))?);
+            end_records(&*self.0, equal_shapes(&old, &shape));
+        }
+        core.set_version(record_change());
         Ok(())
     }
 

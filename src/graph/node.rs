@@ -4,7 +4,7 @@
 //! node, and keep their own stacks.
 
 use std::any::Any;
-use std::cell::{Cell, Ref, RefCell};
+use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::rc::Rc;
 
 use super::asked_lengths::LengthRecords;
@@ -123,27 +123,30 @@ impl Core {
     /// Replaces the value.
     ///
     /// # Errors
-    /// [`Error::State`] if the value is being computed with, as it is while an operator or hook
-    /// of the caller's own runs.
+    /// As [`borrow_mut`](Self::borrow_mut).
     pub(super) fn set(&self, value: Value, version: u64) -> Result<()> {
-        self.change(|slot| {
-            *slot = value;
-            Ok(version)
-        })
+        *self.borrow_mut()? = value;
+        self.version.set(version);
+        Ok(())
     }
 
-    /// Changes the value in place; `change` returns the number of the change.
+    /// The value, to be changed in place; a [version](Self::set_version) goes with the change.
     ///
     /// # Errors
-    /// As [`set`](Self::set), and those of `change`.
-    pub(super) fn change(&self, change: impl FnOnce(&mut Value) -> Result<u64>) -> Result<()> {
-        let mut slot = self.value.try_borrow_mut().map_err(|_| {
+    /// [`Error::State`] if the value is being computed with, as it is while an operator or hook
+    /// of the caller's own runs.
+    #[inline]
+    pub(super) fn borrow_mut(&self) -> Result<RefMut<'_, Value>> {
+        self.value.try_borrow_mut().map_err(|_| {
             Error::State(
                 "value: this variable is being computed with, and cannot change now".into(),
             )
-        })?;
-        self.version.set(change(&mut slot)?);
-        Ok(())
+        })
+    }
+
+    /// Takes note of the number of a change.
+    pub(super) fn set_version(&self, version: u64) {
+        self.version.set(version);
     }
 
     pub(super) fn version(&self) -> u64 {

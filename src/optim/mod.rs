@@ -247,7 +247,7 @@ impl Optimizer {
             // SAFETY: the table is being trained and `_locks` excludes plain access to it, so
             // everybody moves rows; state is reached by the optimizer of that training only.
             unsafe { self.apply(Access::Shared, item) }?;
-            item.table.touch();
+            Table::touch_beside(std::iter::once(&**item.table));
         }
         // SAFETY: `_locks` excludes plain access to the tables until this function returns, so everybody
         // moves rows; the rows' indices were checked against their table by `Rows`.

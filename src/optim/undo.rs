@@ -5,7 +5,7 @@
 //! and for each slot of its state.
 
 use super::grouped::PIECE;
-use crate::array::{Array, Dense, Number, Real, all_within, with_real};
+use crate::array::{Array, Dense, Number, Real, with_real};
 use crate::error::Result;
 use crate::interrupt;
 use crate::simd::Scalar;
@@ -139,24 +139,28 @@ impl<'a> Touched<'a> {
     /// # Safety
     /// As for [`copy`](Self::copy).
     pub(super) unsafe fn is_within(self, limit: f64) -> bool {
-        const SOME: usize = 64;
+        // So many at a time: LLVM keeps them in registers.
+        const SOME: usize = 16;
         with_real!(self.table.ty().dtype, T => {
             let limit = T::of(limit).min(T::MAX);
-            let mut copy = [T::default(); SOME];
-            for (at, length) in self.places::<T>() {
-                let mut seen = 0;
-                while seen < length {
-                    let copy = &mut copy[..SOME.min(length - seen)];
+            let is_within = |all, x: &T| all & (x.abs() <= limit);
+            self.places::<T>().all(|(at, length)| {
+                let mut all = true;
+                let rest = length % SOME;
+                for seen in (0..length - rest).step_by(SOME) {
+                    let mut copy = [T::default(); SOME];
                     // SAFETY: the place is `length` numbers of the table, which others reach by moves if
-                    // at all, and from `seen` on there are as many as `copy` has.
-                    unsafe { moves::load_row(at.wrapping_add(seen), copy) };
-                    if !all_within(copy, limit) {
-                        return false;
-                    }
-                    seen += SOME;
+                    // at all, and from `seen` on there are `SOME` of them or more.
+                    unsafe { moves::load_row(at.wrapping_add(seen), &mut copy) };
+                    all = copy.iter().fold(all, is_within);
                 }
-            }
-            true
+                for k in length - rest..length {
+                    // SAFETY: `k` is less than `length`; the rest is as above.
+                    let x: T = unsafe { moves::load(at.wrapping_add(k)) };
+                    all = is_within(all, &x);
+                }
+                all
+            })
         })
     }
 }

@@ -6,7 +6,8 @@
 //! whoever reads them; optimizers group them in their own order.
 
 use crate::array::{
-    Array, Dense, Number, Shape, Type, Typed, element_count, show_shape, size, vec_for, with_real,
+    Array, Dense, Number, Shape, Type, Typed, element_count, equal_shapes, show_shape, size,
+    vec_for, with_real,
 };
 use crate::error::{Error, Result};
 use crate::order;
@@ -356,7 +357,7 @@ impl Gradient {
             Gradient::Dense(a) => (a.dtype(), a.shape()),
             Gradient::Rows(r) => (r.ty.dtype, &r.ty.shape[..]),
         };
-        if dtype == ty.dtype && shape == &ty.shape[..] {
+        if dtype == ty.dtype && equal_shapes(shape, &ty.shape) {
             return Ok(());
         }
         let message = format!(

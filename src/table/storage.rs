@@ -52,6 +52,14 @@ pub(crate) fn record_change() -> u64 {
     CHANGES.fetch_add(1, Ordering::AcqRel) + 1
 }
 
+/// Records a change, whose number `store` stores where readers look for it after they have looked at the counter.
+fn record(store: impl FnOnce(u64)) {
+    store(record_change());
+    // A reader that saw the new counter and then an old version would keep its value until the counter
+    // advances again, so it advances once more.
+    record_change();
+}
+
 /// A number that no other leaf or table of this process has.
 pub(crate) fn new_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -144,21 +152,21 @@ impl Table {
         }
     }
 
-    /// Records that the numbers changed.
-    pub(crate) fn touch(&self) {
-        Self::touch_all(std::iter::once(self));
+    /// Records that the numbers of tables changed, which nobody else changes meanwhile.
+    pub(crate) fn touch_all<'a>(tables: impl Iterator<Item = &'a Table>) {
+        record(|change| {
+            tables.for_each(|table| table.version.store(change, Ordering::Release));
+        });
     }
 
-    /// As [`touch`](Self::touch), of several tables at once.
-    pub(crate) fn touch_all<'a>(tables: impl Iterator<Item = &'a Table>) {
-        let change = record_change();
-        // Two workers may store out of order; the version must not go back.
-        tables.for_each(|table| {
-            table.version.fetch_max(change, Ordering::AcqRel);
+    /// As [`touch_all`](Self::touch_all), beside other workers.
+    pub(crate) fn touch_beside<'a>(tables: impl Iterator<Item = &'a Table>) {
+        record(|change| {
+            // Two workers may store out of order; the version must not go back.
+            tables.for_each(|table| {
+                table.version.fetch_max(change, Ordering::AcqRel);
+            });
         });
-        // A reader that saw the new counter and then an old version would keep its value until the counter
-        // advances again, so it advances once more.
-        record_change();
     }
 
     /// Number of rows: the length of the first axis, 1 for a single number.

@@ -59,7 +59,7 @@ struct TrainerTable {
 /// ```
 pub struct Trainer<'o> {
     /// Given back before the tables go.
-    _training: Option<OwnTraining>,
+    training: Option<OwnTraining>,
     bound: BoundProgram,
     trained: Vec<TrainerTable>,
     optimizer: &'o Optimizer,
@@ -124,7 +124,7 @@ impl<'o> Trainer<'o> {
         });
         let trained = trained.collect::<Result<_>>()?;
         Ok(Trainer {
-            _training: training,
+            training,
             bound,
             trained,
             optimizer,
@@ -142,22 +142,30 @@ impl<'o> Trainer<'o> {
     /// holds then, as may what the optimizer remembers of it.
     pub fn step(&mut self) -> Result<f64> {
         let Trainer {
+            training,
             bound,
             trained,
             optimizer,
             ..
         } = self;
+        let is_alone = training.is_some();
         // SAFETY: the tables are marked as being trained, by this trainer or by the run of its worker, so that
         // nobody has plain access to them.
-        unsafe { bound.run(|_, executor| apply(executor, trained, optimizer)) }
+        unsafe { bound.run(|_, executor| apply(executor, trained, optimizer, is_alone)) }
     }
 }
 
-/// Applies the gradients that an executor has computed, and returns the loss.
+/// Applies the gradients that an executor has computed, and returns the loss. `is_alone` is whether no other
+/// worker changes the tables.
 ///
 /// # Errors
 /// As [`Trainer::step`].
-fn apply(executor: &Executor, trained: &mut [TrainerTable], optimizer: &Optimizer) -> Result<f64> {
+fn apply(
+    executor: &Executor,
+    trained: &mut [TrainerTable],
+    optimizer: &Optimizer,
+    is_alone: bool,
+) -> Result<f64> {
     let loss = plan_step::loss(executor);
     if !loss.is_finite() {
         return Err(Error::NotFinite(format!(
@@ -197,7 +205,11 @@ fn apply(executor: &Executor, trained: &mut [TrainerTable], optimizer: &Optimize
             failed = Some(number);
         }
     }
-    Table::touch_all(trained.iter().map(|trained| &*trained.table));
+    let tables = trained.iter().map(|trained| &*trained.table);
+    match is_alone {
+        true => Table::touch_all(tables),
+        false => Table::touch_beside(tables),
+    }
     match failed {
         None => Ok(loss),
         Some(number) => Err(Error::NotFinite(format!(
