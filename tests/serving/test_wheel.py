@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib.util
 import subprocess
 import sys
 import zipfile
@@ -147,6 +148,37 @@ except FloatingPointError:
     print(1)
 """
     assert run(environment, script, only_numpy) == 1
+
+
+def test_equal_items_rank_by_number_without_wyrmling(tmp_path: Path) -> None:
+    # As many items and numbers as a matrix product takes in blocks, with rows left over.
+    rng = np.random.default_rng(0)
+    kinds = rng.normal(size=(4, 33))[rng.integers(0, 4, 1037)]
+    data = Interactions([0, 1], [0, 2], ["ann", "bob"], range(1037))
+    # Lengths whose squares single precision cannot hold.
+    for name, scale in (("plain", 1.0), ("tiny", 1e-25), ("huge", 1e25)):
+        items = (kinds * scale).astype(np.float32)
+        model = Custom.from_factors(rng.normal(size=(2, 33)), items, data)
+        package = extracted(build_wheel(model, name, directory=tmp_path, needs="numpy"))
+        for user in ("ann", "bob"):
+            found = [item for item, _ in package.recommend(user, 1037)]
+            assert found == [item for item, _ in model.recommend(user, 1037)]
+        found = [item for item, _ in package.similar_items(5, 1037)]
+        assert found == [item for item, _ in model.similar_items(5, 1037)]
+
+
+def extracted(wheel: Path) -> Any:
+    """The package in a wheel, imported from beside it."""
+    name = wheel.name.partition("-")[0]
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(wheel.parent)
+    path = wheel.parent / name / "__init__.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    package = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(package)
+    return package
 
 
 def test_a_wheel_is_whole_and_equal_models_make_equal_wheels(tmp_path: Path, model: BPR) -> None:

@@ -87,7 +87,7 @@ def recommend(user: Any, n: int = 10, exclude_seen: bool = True) -> list[tuple[A
             raise RuntimeError("the wheel has no histories: exclude_seen=False asks for all items")
         start, end = arrays["seen_indptr"][number : number + 2].tolist()
         had = arrays["seen_items"][start:end]
-    scores = arrays["items"] @ arrays["users"][number]
+    scores = _products(arrays["items"], arrays["users"][number])
     for name, at in (("bias", slice(None)), ("offsets", number)):
         if name in arrays:
             scores = scores + arrays[name][at]
@@ -113,9 +113,20 @@ def similar_items(item: Any, n: int = 10) -> list[tuple[Any, float]]:
     vectors, number = _arrays()["items"], _number("item", item)
     if not vectors.shape[1]:
         raise TypeError("the model has no vectors of items to compare")
-    lengths = np.linalg.norm(vectors, axis=1)
-    lengths = np.where(lengths > 0, lengths, 1)
-    return _best(vectors @ vectors[number] / (lengths * lengths[number]), n, [number])
+    # In double precision, in which no square of a float32 number is infinite or 0.
+    lengths = np.sqrt(np.einsum("id,id->i", vectors, vectors, dtype=np.float64))[:, None]
+    directions = np.zeros_like(vectors)
+    np.divide(vectors, lengths, out=directions, where=lengths > 0, casting="same_kind")
+    return _best(_products(directions, directions[number]), n, [number])
+
+
+def _products(vectors: Any, vector: Any) -> Any:
+    """The product of each vector with one: equal vectors have equal products.
+
+    Those of ``@`` may differ in their last bits, as BLAS takes rows in blocks, and items that are
+    equal would not rank by number.
+    """
+    return np.einsum("id,d->i", vectors, vector)
 
 
 def _number(kind: str, id: Any) -> int:
