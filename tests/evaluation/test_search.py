@@ -6,6 +6,7 @@ import math
 import sys
 from collections import Counter
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -198,6 +199,26 @@ def test_distributions_of_scipy_are_taken(data: Interactions) -> None:
         assert 0.2 <= trial.parameters["share"] <= 0.3
 
 
+def test_a_space_is_searched_to_its_end(data: Interactions) -> None:
+    space: Any = {"share": np.linspace(0.1, 0.9, 12), "seed": integers(1, 12, log=True)}
+    found = search(Known(), space, data, trials=144, refit=False)
+    tried = {(trial.parameters["share"], trial.parameters["seed"]) for trial in found}
+    assert tried == set(product(space["share"].tolist(), range(1, 13)))
+    # Choices that occur twice are one, and what is drawn ends where there is no more.
+    few = search(Known(), {"seed": [1, 1, 2]}, data, trials=1_000_000, refit=False)
+    assert sorted(trial.parameters["seed"] for trial in few) == [1, 2]
+    drawn = search(Known(), {"seed": stats.randint(0, 2)}, data, trials=1_000_000, refit=False)
+    assert sorted(trial.parameters["seed"] for trial in drawn) == [0, 1]
+
+
+def test_a_choice_that_the_model_refuses_costs_no_trial(data: Interactions) -> None:
+    told: list[Any] = []
+    space = {"factors": [1, 2, 4, 0]}
+    with pytest.raises(ValueError, match="factors is 0, expected an integer at least 1"):
+        search(BPR(epochs=1), space, data, trials=4, callback=told.append)
+    assert not told
+
+
 def test_what_cannot_be_searched_is_refused(data: Interactions) -> None:
     some = {"share": [0.5]}
     refused: dict[str, tuple[type[Exception], Any]] = {
@@ -213,6 +234,10 @@ def test_what_cannot_be_searched_is_refused(data: Interactions) -> None:
         r"space\['share'\]: expected a list of choices": (
             TypeError,
             lambda: search(Known(), {"share": "ab"}, data),
+        ),
+        r"space\['share'\]: expected choices on one axis, found shape \(1, 2\)": (
+            TypeError,
+            lambda: search(Known(), {"share": np.ones((1, 2))}, data),
         ),
         "method is 'grid'": (ValueError, lambda: search(Known(), some, data, method="grid")),
         "trials is 0": (ValueError, lambda: search(Known(), some, data, trials=0)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +16,9 @@ __all__ = ["Distribution", "draw", "integers", "log_uniform", "uniform"]
 
 TRIES = 100
 """How often parameters are drawn again that were drawn before."""
+
+LISTS = (Sequence, np.ndarray)
+"""What has choices by number."""
 
 
 class Distribution(Protocol):
@@ -93,7 +97,7 @@ def integers(low: int, high: int, log: bool = False) -> Distribution:
 def draw(
     space: Mapping[str, Sequence[Any] | Distribution], trials: int, rng: np.random.Generator
 ) -> list[dict[str, Any]]:
-    """Parameters for so many trials, or fewer if the space has no more.
+    """Parameters for so many trials, no two alike; if the space has fewer, all that it has.
 
     Raises:
         TypeError: a parameter that is neither a sequence nor a distribution.
@@ -106,26 +110,58 @@ def draw(
     for name, choices in space.items():
         if hasattr(choices, "rvs"):
             continue
-        if isinstance(choices, (str, bytes)) or not isinstance(choices, (Sequence, np.ndarray)):
+        if isinstance(choices, (str, bytes)) or not isinstance(choices, LISTS):
             raise TypeError(
                 f"space[{name!r}]: expected a list of choices, or a distribution such as "
                 f"log_uniform(0.001, 0.1), got {choices!r}"
             )
+        if len(shape := np.shape(choices) if hasattr(choices, "shape") else (1,)) != 1:
+            raise TypeError(f"space[{name!r}]: expected choices on one axis, found shape {shape}")
         if not len(choices):
             raise ValueError(f"space[{name!r}] is empty, expected at least one choice")
     drawn: list[dict[str, Any]] = []
-    for _ in range(trials):
+    while len(drawn) < trials:
         for _ in range(TRIES):
             parameters = {name: _one(choices, rng) for name, choices in space.items()}
             if parameters not in drawn:
                 drawn.append(parameters)
                 break
+        else:
+            # Nearly all are drawn, or all: what is left is found where it can be counted.
+            rest = _rest(space, drawn)
+            order = rng.permutation(len(rest))[: trials - len(drawn)]
+            return drawn + [rest[place] for place in order.tolist()]
     return drawn
 
 
+def _rest(
+    space: Mapping[str, Sequence[Any] | Distribution], drawn: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The parameters that were not drawn; none where a distribution does not say what it has."""
+    listed = [_listed(choices) for choices in space.values()]
+    rest: list[dict[str, Any]] = []
+    if None in listed:
+        return rest
+    for values in product(*(values for values in listed if values is not None)):
+        parameters = dict(zip(space, values, strict=True))
+        if parameters not in drawn and parameters not in rest:
+            rest.append(parameters)
+    return rest
+
+
+def _listed(choices: Sequence[Any] | Distribution) -> Sequence[Any] | None:
+    """All that a parameter may be, if it can be counted."""
+    if isinstance(choices, _Between):
+        return range(int(choices.low), int(choices.high) + 1) if choices.whole else None
+    return [_plain(value) for value in choices] if isinstance(choices, LISTS) else None
+
+
 def _one(choices: Sequence[Any] | Distribution, rng: np.random.Generator) -> Any:
-    if isinstance(choices, (Sequence, np.ndarray)):
-        value = choices[int(rng.integers(len(choices)))]
-    else:
-        value = choices.rvs(random_state=rng)
+    if isinstance(choices, LISTS):
+        return _plain(choices[int(rng.integers(len(choices)))])
+    return _plain(choices.rvs(random_state=rng))
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy's as one of Python's."""
     return value.item() if isinstance(value, np.generic) else value
