@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,23 @@ def test_years_that_have_no_nanoseconds_stay_what_they_are(year: int) -> None:
         data = Interactions.from_ids([1], [2], times=times)
         assert data.times is not None
         assert data.times.tolist() == [expected]
+
+
+def test_days_and_decimals_of_databases_are_times_and_numbers() -> None:
+    days = [date(1970, 1, 2), datetime(1970, 1, 1, 0, 0, 1), date(1969, 12, 31)]
+    prices = [Decimal("0.5"), 2, Decimal("1e3")]
+    data = Interactions.from_ids([1, 2, 3], [1, 1, 1], values=prices, times=days)
+    assert data.values is not None
+    assert data.times is not None
+    assert data.values.tolist() == [0.5, 2.0, 1000.0]
+    assert data.times.tolist() == [86400.0, 1.0, -86400.0]
+    with pytest.raises(ValueError, match=r"values: row 1, .* is nan, expected a finite number"):
+        Interactions.from_ids([1, 2], [1, 1], values=[Decimal(1), Decimal("NaN")])
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"u": [1], "i": [2], "v": [Decimal("1.25")]})
+    data = Interactions.from_frame(frame, user="u", item="i", value="v")
+    assert data.values is not None
+    assert data.values.tolist() == [1.25]
 
 
 def test_columns_of_polars() -> None:

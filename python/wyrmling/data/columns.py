@@ -11,7 +11,8 @@ text, by ``str`` or otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from datetime import datetime
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -102,9 +103,9 @@ def number_column(
 
     Args:
         name: what errors call the column.
-        column: numbers, or, if no dtype is given, datetimes as well.
+        column: numbers, or, if no dtype is given, dates and datetimes as well.
         dtype: the floating-point type wanted. None keeps integers as int64, makes all else
-            float64, and of datetimes the seconds since 1970 (of UTC, if they have a time zone).
+            float64, and of dates the seconds since 1970 (of UTC, if they have a time zone).
 
     Raises:
         TypeError: anything but numbers.
@@ -182,12 +183,12 @@ def _numbers_of_objects(name: str, array: npt.NDArray[Any], dates: bool) -> npt.
         if is_missing(value):
             raise _missing(name, row, value)
     values = array.tolist()
-    if dates and all(isinstance(value, datetime) for value in values):
+    if dates and all(isinstance(value, date) for value in values):
         return np.array([np.datetime64(_utc(value), "us") for value in values], "datetime64[us]")
     for row, value in enumerate(values):
         # NumPy's complex numbers are np.number too, and would lose their imaginary parts.
         if isinstance(value, NO_NUMBERS) or not isinstance(
-            value, (int, float, np.integer, np.floating)
+            value, (int, float, Decimal, np.integer, np.floating)
         ):
             raise _no_number(name, row, value)
     if all(isinstance(value, (int, np.integer)) for value in values):
@@ -202,7 +203,7 @@ def _numbers_of_objects(name: str, array: npt.NDArray[Any], dates: bool) -> npt.
 
 
 def _utc(value: Any) -> Any:
-    offset = value.utcoffset()
+    offset = value.utcoffset() if isinstance(value, datetime) else None
     return value if offset is None else (value - offset).replace(tzinfo=None)
 
 

@@ -41,8 +41,8 @@ class Interactions:
             shape (s,), finite.
         weights: how much each interaction counts, if not alike: float32 of shape (s,), finite and
             at least 0.
-        times: when it was, if known: int64 or float64 of shape (s,), in any unit; datetimes become
-            seconds since 1970.
+        times: when it was, if known: int64 or float64 of shape (s,), in any unit; dates and
+            datetimes become seconds since 1970.
 
     Raises:
         ValueError: columns of different length, ids that are not distinct, or numbers that are not
@@ -136,7 +136,7 @@ class Interactions:
             item: that with the items' ids.
             value: that with the values; None for none.
             weight: that with the weights; None for none.
-            time: that with the times, numbers or datetimes; None for none.
+            time: that with the times, numbers, dates or datetimes; None for none.
 
         Raises:
             KeyError: a column that is not there.
