@@ -189,6 +189,8 @@ def _renamed(message: str, path: str, names: dict[str, str]) -> str:
     for old, new in names.items():
         pattern = re.compile(rf"\b{old}(?=s?\b|_column|-column)")
         parts[::2] = [pattern.sub(new, part) for part in parts[::2]]
+    # Ratings are left out by an argument of their own.
+    parts[::2] = [part.replace("weights=False", "weight_column=None") for part in parts[::2]]
     return head + "".join(parts)
 
 
