@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -202,6 +203,33 @@ def test_a_new_user_is_solved_exactly(data: Interactions) -> None:
     np.testing.assert_allclose(new.query, expected, rtol=1e-4, atol=1e-6)
     assert model.fold_in([]).query is not None
     np.testing.assert_array_equal(model.fold_in([]).query, 0)
+
+
+def test_a_new_user_has_so_much_of_each_item(data: Interactions) -> None:
+    counted = replace(data, values=np.arange(len(data)) % 4)
+    model = ImplicitALS(factors=7, alpha=4, l2=2).fit(counted)
+    ids = data.item_ids.take([5, 9, 5, 2]).tolist()
+    new = model.fold_in(ids, values=[3, 1, 2.5, 0])
+    items = model.fitted.arrays["items"].astype(np.float64)
+    row = np.zeros(len(items))
+    row[[5, 9]] = 4 * 5.5, 4
+    expected = np.linalg.solve(*system(row, items, 2 * 2**0.5))
+    np.testing.assert_allclose(new.query, expected, rtol=1e-4, atol=1e-6)
+    assert set(new.items) == {2, 5, 9}
+    parts = dict(model.explain(new, data.item_ids[7]))
+    assert set(parts) == set(ids)
+    assert parts[ids[3]] == 0
+    assert sum(parts.values()) == pytest.approx(items[7] @ expected, rel=1e-4)
+    one = model.fold_in(ids[:2]).query
+    np.testing.assert_array_equal(model.fold_in(ids[:2], values=[1, 1]).query, one)
+    np.testing.assert_array_equal(model.fold_in(ids[:1], values=[0]).query, 0)
+    for values, message in (
+        ([1], "values has 1 numbers, expected one for each of 4 items"),
+        ([1, 1, -1, 1], "values has the value -1.0 at 2, expected at least 0"),
+        ([3e38, 1, 3e38, 1], "the largest value inf, expected a finite product"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fold_in(ids, values=values)
 
 
 def test_a_score_is_explained(data: Interactions) -> None:

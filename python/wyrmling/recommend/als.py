@@ -22,8 +22,8 @@ filtering", RecSys 2011), which is faster and ranks as well.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -31,7 +31,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..data import Interactions
+from ..data import Id, Interactions
+from ..data.columns import number_column
+from .arguments import numbers_of
 from .fitted import Arrays, ArrayType, Fitted, NewUser, Reasons
 from .hyperparameters import Bounds
 from .scoring import Numbers
@@ -154,14 +156,19 @@ class ImplicitALS(VectorModel):
             )
         n_users, _ = amounts.shape
         users = np.repeat(np.arange(n_users, dtype=np.uint32), _counts(amounts))
-        with np.errstate(over="ignore"):
-            extra = np.float32(self.alpha) * amounts.values[there]
-        if not np.isfinite(extra).all():
-            most = amounts.values.max()
-            raise ValueError(
-                f"alpha is {self.alpha} and the largest value {most}, expected a finite product"
-            )
+        extra = self._extra(amounts.values[there])
         return _core.CsrMatrix(users[there], amounts.indices[there], extra, *amounts.shape)
+
+    def _extra(self, amounts: FloatArray) -> FloatArray:
+        """How much more confidence than none these amounts give."""
+        with np.errstate(over="ignore"):
+            extra: FloatArray = np.float32(self.alpha) * amounts
+        if not np.isfinite(extra).all():
+            raise ValueError(
+                f"alpha is {self.alpha} and the largest value {amounts.max()}, expected a finite "
+                "product"
+            )
+        return extra
 
     def _solve(
         self, matrix: _core.CsrMatrix, fixed: FloatArray, start: FloatArray, exact: bool = False
@@ -183,12 +190,44 @@ class ImplicitALS(VectorModel):
 
     # New users, and reasons.
 
-    def _query(self, items: Numbers) -> FloatArray:
+    def fold_in(self, history: Iterable[Id], *, values: Iterable[float] | None = None) -> NewUser:
+        """A user that the model was not trained on, by the items that they had, and how much.
+
+        Args:
+            history: ids of items.
+            values: how much the user had of each, as in training: at least 0, and what is said of
+                one item more than once adds up. None for 1 of each item, however often it occurs.
+
+        Raises:
+            KeyError: an item that the model does not know.
+            TypeError: one id alone, or what is no id, or no number.
+            ValueError: not one value for each item, or a value below 0 or too large.
+        """
+        if values is None:
+            return super().fold_in(history)
+        model = self._as_fitted()
+        steps = numbers_of("history", model.item_ids, history, ordered=True)
+        numbers = number_column("values", values, np.float32)
+        if len(numbers) != len(steps):
+            raise ValueError(
+                f"values has {len(numbers)} numbers, expected one for each of {len(steps)} items"
+            )
+        _check_amounts("values", numbers)
+        items, place = np.unique(steps, return_inverse=True)
+        with np.errstate(over="ignore"):
+            amounts = np.bincount(place, numbers, len(items)).astype(np.float32)
+        new = model._new_user(items, model._query(items, amounts))
+        return replace(new, values=amounts)
+
+    def _query(self, items: Numbers, amounts: FloatArray | None = None) -> FloatArray:
         """The vector of a new user: the exact solution while items stay as they are."""
         fixed = self.fitted.arrays["items"]
-        user = np.zeros(len(items), np.uint32)
-        extra = np.full(len(items), self.alpha, np.float32)
-        matrix = _core.CsrMatrix(user, items, extra, 1, len(fixed))
+        if amounts is None:
+            amounts = np.ones(len(items), np.float32)
+        there = amounts > 0
+        user = np.zeros(np.count_nonzero(there), np.uint32)
+        extra = self._extra(amounts[there])
+        matrix = _core.CsrMatrix(user, items[there], extra, 1, len(fixed))
         start = np.zeros((1, fixed.shape[1]), np.float32)
         vector, _ = self._solve(matrix, fixed, start, exact=True)
         found: FloatArray = vector[0]
@@ -205,7 +244,9 @@ class ImplicitALS(VectorModel):
         had = self._had(user)
         amounts = np.ones(len(had))
         values = self.fitted.arrays.get("values")
-        if values is not None and not isinstance(user, NewUser):
+        if isinstance(user, NewUser):
+            amounts = amounts if user.values is None else user.values.astype(np.float64)
+        elif values is not None:
             begin = int(self.seen.indptr[user])
             amounts = values[begin : begin + len(had)].astype(np.float64)
         target, own = vectors[item], vectors[had]
@@ -222,17 +263,22 @@ def _counts(matrix: _core.CsrMatrix) -> npt.NDArray[np.int64]:
     return ends[1:] - ends[:-1]
 
 
+def _check_amounts(name: str, values: FloatArray) -> None:
+    """Raises ValueError for a value below 0 in what has this name."""
+    negative = np.flatnonzero(values < 0)
+    if len(negative):
+        at = negative[0]
+        raise ValueError(
+            f"{name} has the value {values[at]} at {at}, expected at least 0: it is how much a "
+            "user had of an item"
+        )
+
+
 def _amounts(data: Interactions, before: Fitted | None) -> _core.CsrMatrix:
     """How much each user had of each item, with what they had before."""
     amounts = np.ones(len(data), np.float32)
     if data.values is not None:
-        negative = np.flatnonzero(data.values < 0)
-        if len(negative):
-            at = negative[0]
-            raise ValueError(
-                f"data has the value {data.values[at]} at {at}, expected at least 0: it is how "
-                "much a user had of an item"
-            )
+        _check_amounts("data", data.values)
         amounts *= data.values
     if data.weights is not None:
         with np.errstate(over="ignore"):

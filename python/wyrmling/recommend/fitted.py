@@ -95,12 +95,14 @@ class NewUser:
         steps: the numbers of the items in the order in which the user had them, for models that
             look at it; else None.
         of: the fingerprint of the state of the model that made it; None where it is not known.
+        values: how much the user had of each item, for models that look at it; None for 1 of each.
     """
 
     items: npt.NDArray[np.uint32]
     query: npt.NDArray[np.float32] | None
     steps: npt.NDArray[np.uint32] | None = None
     of: tuple[int, int] | None = None
+    values: npt.NDArray[np.float32] | None = None
 
 
 class Reasons(NamedTuple):
