@@ -22,7 +22,7 @@ from test_application import ask
 
 from wyrmling.data import Interactions
 from wyrmling.datasets import make_interactions
-from wyrmling.recommend import BPR, Popularity
+from wyrmling.recommend import BPR, EASE, ItemKNN, Popularity
 from wyrmling.serving.application import Application
 from wyrmling.serving.current import CurrentModel
 from wyrmling.serving.page import Page, components, item_map
@@ -128,6 +128,18 @@ def test_the_map_is_of_vectors(model: BPR) -> None:
     assert np.abs(places).max() == 1
     popular = Popularity().fit(make_interactions(20, 10, 3))
     assert item_map(popular)["items"] is None
+
+
+@pytest.mark.parametrize("kind", [ItemKNN, EASE])
+def test_similar_items_are_near_each_other_on_the_map(kind: Any) -> None:
+    model = kind().fit(make_interactions(400, 160, seed=1))
+    found = item_map(model)
+    genres = np.array([id.split("-")[0] for id in found["items"]])
+    places = np.array([found["x"], found["y"]]).T
+    apart = ((places[:, None] - places) ** 2).sum(axis=-1)
+    near = np.argsort(apart, axis=1)[:, 1:6]
+    # By chance an eighth is of the same genre.
+    assert (genres[near] == genres[:, None]).mean() > 0.35
 
 
 class Quiet(WSGIRequestHandler):

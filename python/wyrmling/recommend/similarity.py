@@ -67,6 +67,10 @@ class SimilarityModel(Recommender):
     def _weights_of(self, item: int) -> FloatArray:
         """How much having each item adds to the score of one: shape (m,)."""
 
+    @abstractmethod
+    def _item_similarity(self, items: Numbers) -> SimilarityScores:
+        """How similar all items are to each of some items."""
+
     def _interactions(self, task: Task) -> tuple[_core.CsrMatrix, _core.CsrMatrix]:
         """Who had what, by user and by item: ones."""
         if task.start is not None and self._fitted is not None and self._fitted.seen is None:

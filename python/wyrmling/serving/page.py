@@ -7,8 +7,10 @@ come back as texts, since its numbers hold integers below 2**53 only; where a mo
 it means "7".
 
 The map has the first two principal components of the items' vectors (Pearson, 1901), found by power
-iteration in the space of the factors. Of a catalogue of more than :data:`MOST_ON_MAP` items it
-shows those that most users had, or the first ones where the model has no histories.
+iteration in the space of the factors. Where a model has similarities in place of vectors, the
+vector of an item has its similarities to the items on the map. Of a catalogue of more than
+:data:`MOST_ON_MAP` items it shows those that most users had, or the first ones where the model has
+no histories.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..recommend import Recommender
+from ..recommend.similarity import SimilarityModel
 from .questions import InUrl, Question, Refused, recommend, similar
 
 __all__ = ["Page", "components", "item_map"]
@@ -156,23 +159,22 @@ def _proposed(model: Recommender, question: Question) -> Any:
 
 def item_map(model: Recommender) -> Any:
     """The map of a model's items, for JSON: ids, and places between -1 and 1; None for no map."""
-    n_items = len(model.item_ids)
-    fits = [
-        array
-        for array in model.fitted.arrays.values()
-        if array.ndim == 2 and array.dtype.kind == "f" and len(array) == n_items
-    ]
-    named = model.fitted.arrays.get("items")
-    vectors = named if named is not None and any(named is one for one in fits) else None
-    if vectors is None and fits:
-        vectors = fits[0]
-    if vectors is None or vectors.shape[1] == 0:
-        return {"items": None, "x": [], "y": []}
-    shown = np.arange(min(n_items, MOST_ON_MAP))
+    n_items, arrays = len(model.item_ids), model.fitted.arrays
+    shown = np.arange(min(n_items, MOST_ON_MAP), dtype=np.uint32)
     if n_items > MOST_ON_MAP and model.fitted.seen is not None:
         count = np.bincount(model.fitted.seen.indices, minlength=n_items)
-        shown = np.sort(np.argsort(-count, kind="stable")[:MOST_ON_MAP])
-    places = components(vectors[shown])
+        shown = np.sort(np.argsort(-count, kind="stable")[:MOST_ON_MAP]).astype(np.uint32)
+    if isinstance(model, SimilarityModel):
+        # How similar an item is to each of those on the map.
+        blocks = model._item_similarity(shown).blocks()
+        vectors = np.concatenate([block.items[shown].T for _, block in blocks])
+    else:
+        # A model of another's class may have anything by this name.
+        vectors = arrays.get("items", np.empty(0))
+        if vectors.ndim != 2 or len(vectors) != n_items or not vectors.shape[1]:
+            return {"items": None, "x": [], "y": []}
+        vectors = vectors[shown]
+    places = components(vectors)
     largest = np.abs(places).max(initial=0.0)
     places = places / largest if largest > 0 else places
     return {
