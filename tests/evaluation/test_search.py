@@ -331,6 +331,14 @@ def test_what_cannot_be_compared_is_refused(data: Interactions) -> None:
         compare({"one": Known()}, 3, data)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="model: expected a recommender"):
         compare({"one": Known(), "two": "model"}, data, data)
+    # Nothing is trained before all of what is asked is known to be right.
+    with pytest.raises(ValueError, match=r"models\['two'\]: lr is -1, expected a finite number"):
+        compare({"one": Known(), "two": BPR(lr=-1)}, data, data)
+    for option in ({"exclude_seen": 1}, {"unknown": "ask"}, {"random_state": -1}):
+        with pytest.raises((TypeError, ValueError), match=f"^{next(iter(option))} is "):
+            compare({"one": Known()}, data, data, **option)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^exclude_seen is 1"):
+        cross_validate(Known(), data, exclude_seen=1)  # type: ignore[arg-type]
     assert not Known.fitted
 
 

@@ -7,13 +7,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ..arguments import check_flag
+from ..arguments import check_choice, check_flag, check_integer
 from ..data import Interactions
 from ..data.interactions import check_interactions
 from ..progress import Steps
 from .evaluate import Unknown, evaluate
 from .metrics import parse
-from .models import copied, popularity
+from .models import check_params, copied, popularity
 from .result import Evaluation
 from .trained import Trained
 
@@ -145,10 +145,18 @@ def compare(
             check_interactions(name, data)
     wanted = [metric.name for metric in parse(metrics)]
     check_flag("progress", progress)
+    check_flag("exclude_seen", exclude_seen)
+    check_choice("unknown", unknown, ("skip", "error"))
+    check_integer("random_state", random_state, 0, 2**63 - 1)
     fitted: dict[str, Any] = {}
     seconds: dict[str, float] = {}
     # All are copied before any is trained, so that one that is no model is said at once.
     copies = models if train is None else {name: copied(m, {}) for name, m in models.items()}
+    for name, model in copies.items() if train is not None else ():
+        try:
+            check_params(model)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"models[{name!r}]: {error}") from None
     trained = 0 if train is None else len(copies)
     found = {}
     with Steps(trained + len({*copies, BASELINE}), "step", shows=progress) as bar:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_integer
+from ..arguments import check_flag, check_integer
 from ..data import Interactions
 from ..data.interactions import check_interactions
 from .evaluate import evaluate
@@ -111,6 +111,7 @@ def cross_validate(
     check_interactions("data", data)
     wanted = [metric.name for metric in parse(metrics)]
     seed = check_integer("random_state", random_state, 0, 2**63 - 1)
+    check_flag("exclude_seen", exclude_seen)
     copied(model, {})
     splits = list(_divided(data, folds, seed) if _is_whole(folds) else _pairs(folds))
     if not splits:

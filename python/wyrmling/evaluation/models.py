@@ -14,7 +14,7 @@ from ..data import Interactions
 from .evaluate import evaluate
 from .trained import Trained, trained
 
-__all__ = ["copied", "parameters_of", "popularity", "worse_than_popularity"]
+__all__ = ["check_params", "copied", "parameters_of", "popularity", "worse_than_popularity"]
 
 
 def parameters_of(model: Any) -> dict[str, Any]:
@@ -43,6 +43,16 @@ def copied(model: Any, changes: Mapping[str, Any]) -> Any:
                 f"{', '.join(sorted(parameters))}"
             )
     return type(model)(**parameters | dict(changes))
+
+
+def check_params(model: Any) -> None:
+    """Raises what a model's own check of its hyperparameters raises, if it has one.
+
+    Several models are checked before the first is trained, so that one that is refused costs none
+    of the others.
+    """
+    if hasattr(model, "check_params"):
+        model.check_params()
 
 
 def popularity(data: Any) -> Trained:

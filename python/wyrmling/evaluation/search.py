@@ -26,7 +26,7 @@ from ..data.interactions import check_interactions
 from ..progress import Steps
 from .evaluate import evaluate
 from .metrics import parse
-from .models import copied, parameters_of
+from .models import check_params, copied, parameters_of
 from .result import Evaluation
 from .spaces import Distribution, draw
 from .validation import validation_split
@@ -189,7 +189,7 @@ def search(
             raise ValueError(f"first is {first!r}, expected a dict of {', '.join(space)}")
         drawn = [dict(first), *(one for one in drawn if one != first)][:count]
     for parameters in drawn:
-        _check(copied(model, parameters))
+        check_params(copied(model, parameters))
     check_flag("exclude_seen", exclude_seen)
     check_flag("progress", progress)
     check_flag("refit", refit)
@@ -226,15 +226,6 @@ def search(
         raise FloatingPointError(f"training diverged in every trial; the first: {made[0].error}")
     chosen = copied(model, best.parameters).fit(data) if refit else None
     return Search(made, wanted.name, best, chosen)
-
-
-def _check(model: Any) -> None:
-    """Raises what a model's own check of its hyperparameters raises, if it has one.
-
-    Nothing is trained before, so that a choice that is refused costs none of the others.
-    """
-    if hasattr(model, "check_params"):
-        model.check_params()
 
 
 def _planned(count: int, rounds: int) -> int:
