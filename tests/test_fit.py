@@ -144,6 +144,8 @@ def test_samplers_reject_positives():
     for sampler in (
         wy.sampling.Uniform(n, positives=known, given=u),
         wy.sampling.Popularity(np.arange(1, n + 1), positives=known, given=u),
+        wy.sampling.Uniform(n, positives=list(known), given=u),
+        wy.sampling.Uniform(n, positives=np.array(known), given=u),
     ):
         assert sampler.n == n
         for user in range(3):

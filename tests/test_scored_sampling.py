@@ -85,7 +85,7 @@ def test_what_a_user_knows_is_not_drawn() -> None:
     positives = np.full(len(known), 3), known
     for sampler in (
         wy.sampling.WARP(*parameters(), positives=positives, margin=100.0),
-        wy.sampling.WARP(*parameters()[:2], positives=positives, margin=100.0),
+        wy.sampling.WARP(*parameters()[:2], positives=list(positives), margin=100.0),
     ):
         times, _ = drawn(sampler, 3, 0)
         assert times[known].sum() == 0

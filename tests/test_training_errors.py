@@ -250,6 +250,9 @@ def test_samplers():
     )
     refuses(TypeError, "given", lambda: wy.sampling.Uniform(2, positives=([7], [1])))
     refuses(TypeError, "positives", lambda: wy.sampling.Uniform(2, given=u))
+    pair = r"positives: expected a pair of columns \(users, items\), got"
+    refuses(TypeError, f"{pair} int", lambda: wy.sampling.Uniform(2, positives=3, given=u))
+    refuses(ValueError, f"{pair} 3", lambda: wy.sampling.Uniform(2, positives=[[]] * 3, given=u))
     refuses(
         TypeError,
         "given: expected an Input",

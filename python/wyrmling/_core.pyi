@@ -365,6 +365,8 @@ _Array: TypeAlias = npt.NDArray[Any]
 _Like: TypeAlias = Variable | npt.ArrayLike
 _Integers: TypeAlias = npt.NDArray[np.integer[Any]] | Sequence[int] | Sequence[Sequence[int]] | int
 _Index: TypeAlias = Variable | _Integers
+# Two columns of as many integers.
+_Pairs: TypeAlias = Sequence[_Integers] | npt.NDArray[np.integer[Any]]
 _L2: TypeAlias = float | Mapping[Any, float]
 _By: TypeAlias = Callable[[Any], Any]
 _IrKind: TypeAlias = Literal["float", "float32", "int", "bool", "index", "array"]
@@ -914,7 +916,7 @@ class Uniform(Sampler):
         cls,
         n: int,
         *,
-        positives: tuple[_Integers, _Integers] | None = None,
+        positives: _Pairs | None = None,
         given: IndexInput | str | None = None,
         shape: int | str | Sequence[int | str] | None = None,
     ) -> Uniform: ...
@@ -926,7 +928,7 @@ class Popularity(Sampler):
         counts: npt.ArrayLike,
         power: float = 0.75,
         *,
-        positives: tuple[_Integers, _Integers] | None = None,
+        positives: _Pairs | None = None,
         given: IndexInput | str | None = None,
         shape: int | str | Sequence[int | str] | None = None,
     ) -> Popularity: ...
@@ -938,7 +940,7 @@ class InBatch(Sampler):
         column: IndexInput | str,
         n: int,
         *,
-        positives: tuple[_Integers, _Integers] | None = None,
+        positives: _Pairs | None = None,
         given: IndexInput | str | None = None,
         shape: int | str | Sequence[int | str] | None = None,
     ) -> InBatch: ...
@@ -972,7 +974,7 @@ class WARP(ScoredSampler):
         items: Parameter,
         item_bias: Parameter | None = None,
         *,
-        positives: tuple[_Integers, _Integers] | None = None,
+        positives: _Pairs | None = None,
         given: str = "user",
         item: str = "item",
         margin: float = 1.0,
@@ -989,7 +991,7 @@ class Dynamic(ScoredSampler):
         items: Parameter,
         item_bias: Parameter | None = None,
         *,
-        positives: tuple[_Integers, _Integers] | None = None,
+        positives: _Pairs | None = None,
         given: str = "user",
         of: int = 5,
         shape: int | str | Sequence[int | str] | None = None,
@@ -1003,7 +1005,7 @@ class Adaptive(ScoredSampler):
         items: Parameter,
         item_bias: Parameter | None = None,
         *,
-        positives: tuple[_Integers, _Integers] | None = None,
+        positives: _Pairs | None = None,
         given: str = "user",
         rank_scale: float | None = None,
         shape: int | str | Sequence[int | str] | None = None,

@@ -238,12 +238,31 @@ impl PySampler {
     }
 }
 
+/// What users know: users and items, a pair an entry; any sequence of the two columns.
+pub(super) struct KnownPairs<'py>(pub(super) Bound<'py, PyAny>, pub(super) Bound<'py, PyAny>);
+
+impl<'py> FromPyObject<'_, 'py> for KnownPairs<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let expected = "positives: expected a pair of columns (users, items), got";
+        match object.len() {
+            Ok(2) => Ok(KnownPairs(object.get_item(0)?, object.get_item(1)?)),
+            Ok(count) => Err(PyValueError::new_err(format!("{expected} {count}"))),
+            Err(_) => {
+                let kind = type_name(&object);
+                Err(PyTypeError::new_err(format!("{expected} {kind}")))
+            }
+        }
+    }
+}
+
 /// Adds what users know to a sampler.
 fn create<S: pyo3::PyClass<BaseType = PySampler>>(
     class: S,
     sampler: Sampler,
     draws: Draws,
-    positives: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+    positives: Option<KnownPairs<'_>>,
     given: Option<&Bound<'_, PyAny>>,
     shape: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyClassInitializer<S>> {
@@ -251,7 +270,7 @@ fn create<S: pyo3::PyClass<BaseType = PySampler>>(
     let given = given.transpose()?;
     let inner = match (positives, &given) {
         (None, None) => sampler,
-        (Some((users, items)), Some(_)) => {
+        (Some(KnownPairs(users, items)), Some(_)) => {
             let users = convert::indices("positives: users", &users, &|| None)?;
             let n = sampler.item_count() as usize;
             let items = convert::indices("positives: items", &items, &|| Some(n))?;
@@ -307,7 +326,7 @@ impl PyUniform {
     #[pyo3(signature = (n, *, positives=None, given=None, shape=None))]
     fn new(
         n: Integer,
-        positives: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+        positives: Option<KnownPairs<'_>>,
         given: Option<&Bound<'_, PyAny>>,
         shape: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
@@ -338,7 +357,7 @@ impl PyInBatch {
     fn new(
         column: &Bound<'_, PyAny>,
         n: Integer,
-        positives: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+        positives: Option<KnownPairs<'_>>,
         given: Option<&Bound<'_, PyAny>>,
         shape: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
@@ -427,7 +446,7 @@ impl PyPopularity {
     fn new(
         counts: &Bound<'_, PyAny>,
         power: Given<f64>,
-        positives: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+        positives: Option<KnownPairs<'_>>,
         given: Option<&Bound<'_, PyAny>>,
         shape: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {

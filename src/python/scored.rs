@@ -8,13 +8,10 @@ use pyo3::prelude::*;
 use super::argument::{Given, Integer};
 use super::convert::{self, type_name};
 use super::long_call::patiently;
-use super::sampling::{SampledLength, named_in, shape_object};
+use super::sampling::{KnownPairs, SampledLength, named_in, shape_object};
 use super::variable::PyVariable;
 use crate::table::Table;
 use crate::train::{Choice, Sampler, ScoredSampler};
-
-/// What users know: users and items, a pair an entry.
-type KnownPairs<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 /// What samplers that read the model share; make one by ``WARP``, ``Dynamic`` or ``Adaptive``.
 #[pyclass(name = "ScoredSampler", module = "wyrmling.sampling", subclass, frozen)]
@@ -118,7 +115,7 @@ impl Setting<'_, '_> {
         let bias = bias.transpose()?;
         let n = items.rows();
         let mut base = Sampler::uniform(n)?;
-        if let Some((of, known)) = &self.positives {
+        if let Some(KnownPairs(of, known)) = &self.positives {
             let of = convert::indices("positives: users", of, &|| None)?;
             let known = convert::indices("positives: items", known, &|| Some(n))?;
             base = patiently(of.as_slice().len(), move || {
