@@ -147,6 +147,20 @@ def test_what_is_no_frame(frame: Any) -> None:
         Interactions.from_frame(frame, user="who", item="what")
 
 
+def test_entries_of_one_place_add_up_in_any_format() -> None:
+    places = ([1, 0, 1, 0, 0], [0, 1, 0, 2, 2])
+    counts = scipy.sparse.coo_matrix(([2, 1, 3, 4, -4], places), shape=(2, 3))
+    for matrix in (counts, counts.tocsr(), counts.tocsc()):
+        assert sorted(rows_of(Interactions.from_csr(matrix))) == [(0, 1, 1.0), (1, 0, 5.0)]
+    assert counts.nnz == 5
+    flags = scipy.sparse.coo_matrix((np.ones(5, bool), places), shape=(2, 3))
+    assert rows_of(Interactions.from_csr(flags)) == [(0, 1, 1.0), (0, 2, 1.0), (1, 0, 1.0)]
+    assert flags.nnz == 5
+    # Where none repeats they stay in their order.
+    once = scipy.sparse.coo_matrix(([2, 1], ([1, 0], [0, 1])))
+    assert rows_of(Interactions.from_csr(once)) == [(1, 0, 2.0), (0, 1, 1.0)]
+
+
 @pytest.mark.parametrize("kind", ["csr", "coo", "csc", "lil"])
 def test_sparse_matrices(kind: str) -> None:
     dense = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0], [1.5, 0.0, 3.0]])

@@ -160,8 +160,8 @@ class Interactions:
         """The entries of a sparse matrix of SciPy's: a row for each user, a column for each item.
 
         Args:
-            matrix: values, of any sparse format; entries that are stored and 0 are left out. True
-                counts as 1.
+            matrix: values, of any sparse format; entries that are stored and 0 are left out. Those
+                of one place add up, as they do in SciPy. True counts as 1.
             user_ids: the ids of the rows, in their order; their numbers if None.
             item_ids: the ids of the columns.
 
@@ -178,16 +178,25 @@ class Interactions:
             raise ValueError(f"matrix: its shape is {matrix.shape}, expected users by items")
         entries = matrix.tocoo()
         n_users, n_items = entries.shape
-        if entries.data.dtype == bool:
-            entries = entries.astype(np.float32)
-        there = entries.data != 0
-        return cls(
+        values = entries.data
+        # Not by astype of the matrix, which adds up entries in the caller's own.
+        if is_flag := values.dtype == bool:
+            values = values.astype(np.float32)
+        there = values != 0
+        found = cls(
             entries.row[there],
             entries.col[there],
             _ids_of("user_ids", user_ids, n_users),
             _ids_of("item_ids", item_ids, n_items),
-            entries.data[there],
+            values[there],
         )
+        if getattr(matrix, "has_canonical_format", False):
+            return found  # as SciPy knows of most matrices in CSR
+        if len(np.unique(found.users * np.int64(n_items) + found.items)) == len(found):
+            return found
+        added = found.unique_pairs("max" if is_flag else "sum")
+        assert added.values is not None
+        return added.take(added.values != 0)
 
     @property
     def n_users(self) -> int:
