@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,18 @@ def test_ratings_are_predicted(data: Split) -> None:
     assert low < 1.5
     with pytest.raises(ValueError, match="data has no values, which the loss asks for"):
         ExplicitMF().fit(data[0])
+
+
+def test_a_weight_of_ratings_is_how_often_they_count() -> None:
+    weights = np.array([0, 1, 2, 3, 0, 1])
+    users, items, values = [0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1], [9.0, 1.0, 4.0, 2.0, 9.0, 3.0]
+    weighted = Interactions(users, items, range(3), range(2), values, weights)
+    rows = np.repeat(np.arange(6), weights)
+    often = replace(weighted.take(rows), weights=None)
+    # One step an epoch, the sum of all samples' gradients.
+    model = ExplicitMF(factors=2, l2=0.0, batch_size=6 * 3, num_threads=1)
+    found = [model.fit(data).predict([0, 1, 2], [0, 1, 1]) for data in (weighted, often)]
+    np.testing.assert_allclose(*found, rtol=1e-5)
 
 
 def test_popularity_counts_users() -> None:

@@ -297,7 +297,9 @@ class FactorModel(VectorModel):
         """A parameter: what is known of it, and for new rows random vectors or biases of 0."""
         rows = self._first(name, task.data.n_users, task.data.n_items, task.rng)
         if name == "bias" and task.data.values is not None:
-            rows[:] = task.data.values.mean(dtype=np.float64)
+            values, weights = task.data.values.astype(np.float64), task.data.weights
+            counts = weights is not None and weights.any()
+            rows[:] = np.average(values, weights=weights if counts else None)
         if task.start is not None:
             known = task.start[name]
             if known.shape[1:] != rows.shape[1:]:
