@@ -375,3 +375,20 @@ def test_data_of_other_kinds_is_refused(name: str) -> None:
         with pytest.raises(ValueError, match="data has no values"):
             model.fit(interactions(values=None))
     assert model.fitted is fitted(name).fitted
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_who_had_nothing_is_as_a_new_user_of_whom_nothing_is_known(name: str) -> None:
+    def check(model: Recommender, user: str) -> None:
+        found, expected = (model.recommend(of, N_ITEMS) for of in (user, fold(model, [])))
+        assert [item for item, _ in found] == [item for item, _ in expected]
+
+    model = make(name).fit(dataclasses.replace(DATA, user_ids=[*USERS, "nobody"]))
+    check(model, "nobody")
+    known = model.predict(["u3"] * N_ITEMS, ITEMS)
+    later = DATA.take(DATA.users > 3)
+    model.partial_fit(dataclasses.replace(later, user_ids=[*USERS, "new"]))
+    check(model, "new")
+    # What was learnt of users stays, of whom other data have nothing.
+    if name in ("BPR", "ExplicitMF"):
+        assert np.corrcoef(known, model.predict(["u3"] * N_ITEMS, ITEMS))[0, 1] > 0.8

@@ -296,6 +296,9 @@ class FactorModel(VectorModel):
     def _table(self, name: str, task: Task) -> wy.Parameter:
         """A parameter: what is known of it, and for new rows random vectors or biases of 0."""
         rows = self._first(name, task.data.n_users, task.data.n_items, task.rng)
+        if name == "users":
+            # Nothing is learnt of who had nothing: items rank by their biases, as for a new user.
+            rows[task.seen.counts == 0] = 0.0
         if name == "bias" and task.data.values is not None:
             values, weights = task.data.values.astype(np.float64), task.data.weights
             counts = weights is not None and weights.any()
