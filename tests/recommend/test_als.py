@@ -292,9 +292,13 @@ def test_training_is_watched(data: Interactions) -> None:
 
     def stop_after_two(epoch: int, history: Any) -> bool:
         calls.append(len(history))
+        # What it is given is its own.
+        for column in (history.loss, history.seconds, history.validation["ndcg@10"]):
+            column.append(0.0)
         return epoch == 1
 
     model = ImplicitALS(factors=4).fit(data, validation=0.2, callback=stop_after_two)
     assert calls == [1, 2]
     assert model.history is not None
+    assert len(model.history.seconds) == len(model.history.validation["ndcg@10"]) == 2
     assert model.history.best_epoch in (0, 1)

@@ -114,8 +114,6 @@ class ImplicitALS(VectorModel):
         assert watch is not None
         epochs = task.epochs or self.epochs
         watch.begin(epochs)
-        losses: list[float] = []
-        seconds: list[float] = []
         for epoch in range(epochs):
             began = time.perf_counter()
             users, _ = self._solve(by_user, items, users)
@@ -123,9 +121,8 @@ class ImplicitALS(VectorModel):
             items, loss = self._solve(by_item, users, items)
             items[without[1]] = kept[1]
             arrays |= {"users": users, "items": items}
-            losses.append(loss + float(penalties @ np.einsum("ud,ud->u", users, users)))
-            seconds.append(time.perf_counter() - began)
-            record = _core.restored_history(losses, seconds, len(by_user))
+            loss += float(penalties @ np.einsum("ud,ud->u", users, users))
+            record = _core.restored_history([loss], [time.perf_counter() - began], len(by_user))
             if watch.epoch(epoch, record, partial(dict, arrays)):
                 break
         return arrays

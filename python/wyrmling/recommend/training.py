@@ -6,7 +6,6 @@ state, stops a run that no longer improves, and says so where popularity ranks b
 
 from __future__ import annotations
 
-import copy
 import errno
 import os
 import tempfile
@@ -205,7 +204,7 @@ class Watch:
         if self._task.validation is not None:
             stop = self._validate(number, arrays())
         if self._callback is not None:
-            stopped = bool(self._callback(number, copy.deepcopy(history)))
+            stopped = bool(self._callback(number, history.copied()))
         if self._file is not None:
             self._file.save(Progressed(history, self._best, stopped))
         return stop or stopped
