@@ -196,6 +196,9 @@ def test_train_says_which_columns_it_took(tmp_path: Path) -> None:
     assert "user column 1, item column 2, no header, separated by ';'" in said
     assert "'x' is none of" in run(*command, "--delimiter", "x", code=2)
     assert "'0' is not a whole number from 1" in run(*command, "--user-column", "0", code=2)
+    # Errors count columns as options do.
+    said = run(*command, "--delimiter", ";", "--user-column", "9", code=1)
+    assert "found 2 columns, expected one of number 9 for the user" in said
 
 
 def test_a_user_who_has_seen_everything(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -73,17 +74,20 @@ def read(
         )
     if least is None and options.rating_column is not None and not rated:
         raise ValueError("--rating-column is of no use without --min-rating")
-    data, columns = read_described(
-        options.file,
-        options.delimiter,
-        options.header,
-        rated or least is not None,
-        options.user_column,
-        options.item_column,
-        options.rating_column,
-        options.weight_column,
-        options.time_column,
-    )
+    try:
+        data, columns = read_described(
+            options.file,
+            options.delimiter,
+            options.header,
+            rated or least is not None,
+            options.user_column,
+            options.item_column,
+            options.rating_column,
+            options.weight_column,
+            options.time_column,
+        )
+    except ValueError as error:
+        raise ValueError(_from_one(str(error), options.file)) from None
     if data.values is None:
         if not rated and least is None:
             return data, columns
@@ -98,6 +102,13 @@ def read(
             )
         data = data.take(keep)
     return data if rated else replace(data, values=None), columns
+
+
+def _from_one(message: str, path: str) -> str:
+    """What is wrong with a file, with the numbers of columns as options have them."""
+    head = path if message.startswith(path) else ""
+    number = re.compile(r"\bnumber (\d+) from 0\b")
+    return head + number.sub(lambda at: f"number {int(at[1]) + 1}", message[len(head) :])
 
 
 def check_destination(path: str, source: str, option: str = "--out") -> None:
