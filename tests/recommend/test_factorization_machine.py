@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,19 @@ def test_items_that_nobody_had_are_recommended_by_their_features() -> None:
     scores = [evaluate(model, test, ["auc"], resamples=1)["auc"] for model in (hybrid, plain)]
     assert scores[0] > 0.65
     assert scores[0] > scores[1] + 0.04
+
+
+@pytest.mark.parametrize("loss", ["bpr", "logistic"])
+def test_an_item_of_which_nothing_is_known_is_recommended_last(loss: Any) -> None:
+    more = replace(DATA, item_ids=[*DATA.item_ids, "unknown", "jazz-new"])
+    genres = GENRES | {"jazz-new": ["jazz"], "unknown": []}
+    for settings in ({}, {"item_features": genres}):
+        model = machine(loss=loss, epochs=20).fit(more, **settings)
+        best = model.recommend(list(DATA.user_ids), 162, exclude_seen=False).items.tolist()
+        ranks = {id_: np.median([row.index(id_) for row in best]) for id_ in more.item_ids}
+        assert ranks["unknown"] > 100
+        # Nor is what somebody may like, by its features, compared with what they had.
+        assert (ranks["jazz-new"] < 100) == bool(settings)
 
 
 def test_users_are_known_by_features_alone() -> None:

@@ -154,23 +154,28 @@ class FactorizationMachine(FactorModel):
 
     def _learn(self, task: Task) -> Arrays:
         data = task.data
-        # Items that somebody had come first: the others are never drawn to be compared with.
-        had = np.bincount(task.seen.indices, minlength=data.n_items) > 0
-        order = np.argsort(~had, kind="stable")
+        of_users = self._bags("user", self._user_features, data.user_ids, task)
+        of_items = self._bags("item", self._item_features, data.item_ids, task)
+        # What is drawn to be compared with comes first. Items that nobody had are not drawn where
+        # they have features: they rank by these. Of one without there is nothing else to learn.
+        compared_with = np.bincount(task.seen.indices, minlength=data.n_items) > 0
+        if of_items is None or self.identity:
+            compared_with |= True if of_items is None else of_items[1].lengths == 0
+        order = np.argsort(~compared_with, kind="stable")
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
         user_order = np.arange(data.n_users)
-        users = self._side("user", self._user_features, data.user_ids, user_order, task)
-        items = self._side("item", self._item_features, data.item_ids, order, task)
+        users = self._side("user", of_users, data.user_ids, user_order, task)
+        items = self._side("item", of_items, data.item_ids, order, task)
 
         def arrays() -> Arrays:
             return users.arrays(user_order) | items.arrays(place)
 
-        n_drawn = int(had.sum())
+        n_drawn = int(compared_with.sum())
         compared = data.take(task.seen.counts[data.users] < n_drawn)
         if len(compared) == 0:
             raise ValueError(
-                "data has no interaction of a user who lacks an item that somebody had, expected "
+                "data has no interaction of a user who lacks an item to compare with, expected "
                 "some to learn from"
             )
         user, item = wy.IndexInput([0], name="user"), wy.IndexInput([0], name="item")
@@ -219,10 +224,24 @@ class FactorizationMachine(FactorModel):
             total = total + wy.softplus(score)
         return total
 
+    def _bags(
+        self, kind: str, given: Features | None, ids: Ids, task: Task
+    ) -> tuple[Ids, wy.Ragged] | None:
+        """The names of features, and those of each user, or item; None where there are none."""
+        before = None if task.start is None else known(kind, task.start)
+        if given is not None:
+            names = given.names if before is None else before[0].extended(given.names.values)
+            return names, given.bags_of(ids, names, self.normalize)
+        if before is None:
+            return None
+        names, bags = before
+        empty = np.full(len(ids) - len(bags), bags.offsets[-1])
+        return names, wy.Ragged(bags.values, np.concatenate([bags.offsets, empty]), bags.weights)
+
     def _side(
         self,
         kind: str,
-        given: Features | None,
+        features: tuple[Ids, wy.Ragged] | None,
         ids: Ids,
         order: npt.NDArray[np.int64],
         task: Task,
@@ -230,16 +249,8 @@ class FactorizationMachine(FactorModel):
         """Users, or items, in an order, as they are before training: known rows as they were, new
         ones at random. Rows that nothing is learnt of are 0.
         """
-        names, bags = None, None
         before = None if task.start is None else known(kind, task.start)
-        if given is not None:
-            names = given.names if before is None else before[0].extended(given.names.values)
-            bags = given.bags_of(ids, names, self.normalize)[order]
-        elif before is not None:
-            names, bags = before
-            empty = np.full(len(ids) - len(bags), bags.offsets[-1])
-            offsets = np.concatenate([bags.offsets, empty])
-            bags = wy.Ragged(bags.values, offsets, bags.weights)[order]
+        names, bags = (None, None) if features is None else (features[0], features[1][order])
         side = Side(kind, names, bags)
         rng = task.rng
         has_bias = kind == "item" or self.loss == "logistic"
