@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -350,3 +352,13 @@ def test_columns_do_not_change_with_what_they_were_made_of(tmp_path: Path) -> No
     assert np.shares_memory(data.users, mapped)
     assert not data.users.flags.writeable
     assert mapped.flags.writeable
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda d: pickle.loads(pickle.dumps(d))]
+)
+def test_copies_cannot_be_written_either(copied: Any) -> None:
+    data = copied(DATA)
+    assert rows_of(data) == ROWS
+    for column in (data.users, data.items, data.values, data.weights, data.times):
+        assert not column.flags.writeable

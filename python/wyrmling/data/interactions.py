@@ -80,6 +80,13 @@ class Interactions:
             at = negative[0]
             raise ValueError(f"weights[{at}] is {self.weights[at]}, expected at least 0")
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Of pickle, and of deepcopy: NumPy restores arrays as ones that can be written.
+        for name, value in state.items():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            object.__setattr__(self, name, value)
+
     @classmethod
     def from_ids(
         cls,
