@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .containers import is_slice
+from .creation import Creation
 from .cuts import filled_part, with_cut
 from .state import ArrayContents, names_of, reachable
 from .values import (
@@ -33,13 +34,12 @@ from .values import (
     is_integers,
     kind_of,
 )
-from .walker import Walker
 
 WRITE = "copy it first, or make a new array"
 ALL = Known(slice(None))
 
 
-class Arrays(Walker):
+class Arrays(Creation):
     """What is done with arrays but calls."""
 
     def is_array(self, value: Any) -> bool:
@@ -208,6 +208,7 @@ class Arrays(Walker):
         if not isinstance(array, Array):
             self.refuse(node, "a write to such an array", WRITE)
         self._no_views(owner, node)
+        value = self.as_array(value, node)
         parts = index.items if isinstance(index, Row) else (index,)
         # Places are computed on several ways, on which the value has to stay what it is.
         with self.holding(value):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..ragged import Ragged
+from .creation import joiner_of
 from .cuts import is_computed
 from .numbers import OPERATORS
 from .state import ArrayContents, DictContents, GrownContents, ListContents
@@ -147,6 +148,13 @@ class Containers(Walker):
     def _of_known(self, value: Known, index: Any, node: ast.AST) -> Any:
         if isinstance(value.object, Ragged):
             return self.ragged_entry(value.object, index, node)
+        joiner = joiner_of(value.object)
+        if joiner is not None:
+            if value.place is not None:
+                self.needs.test(value.place, ("is", value.object))
+            parts = index.items if isinstance(index, Row) else (index,)
+            known = [self.slice_of(one, node) if is_slice(one) else one for one in parts]
+            return self.array_call(joiner, [Row(tuple(known))], {}, node)
         method = self.bound(value, "__getitem__", node) if self.class_of(value) else None
         if method is not None:
             return self.call(method, [index], {}, node)

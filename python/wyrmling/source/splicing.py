@@ -12,22 +12,20 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Callable, Sequence
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from .. import _core
+from .creation import CREATORS, FOR_VARIABLES, TRACING, Creation
 from .cuts import FILLED
 from .numbers import LOGICAL, WEAK
 from .recording import Recording, Samples, Unfit, picked
-from .state import ArrayContents, ListContents
+from .state import ListContents
 from .values import (
-    REAL,
     WHOLE,
     Array,
     Known,
-    MethodOf,
     Number,
     Reference,
     Row,
@@ -35,7 +33,6 @@ from .values import (
     is_integers,
     kind_of,
 )
-from .walker import Walker
 
 IN_PLACE = frozenset(
     {"sort", "fill", "put", "resize", "partition", "itemset", "setfield", "setflags", "byteswap"}
@@ -43,7 +40,6 @@ IN_PLACE = frozenset(
 COPYTO = frozenset(
     {"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle"}
 )
-CREATORS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "asfarray"})
 # What writes to files, or shows.
 EXPORTS = frozenset(
     {"save", "savetxt", "savez", "savez_compressed", "tofile", "dump", "dumps", "tolist"}
@@ -76,7 +72,6 @@ MADE_OF_NUMBERS = CREATORS | frozenset(
 # What functions do otherwise where the values of an argument are not known: they do not raise for
 # weights that add up to zero, and give functions elements that are not theirs.
 OF_VALUES = {"average": (2, "weights"), "cov": (6, "aweights"), "piecewise": (1, "condlist")}
-TRACING = "use functions that wyrmling differentiates (docs/operators.md), or mode='trace'"
 
 
 @functools.cache
@@ -115,7 +110,7 @@ def _dispatched() -> list[Any]:
     return list(dispatch.functions())
 
 
-class Splicing(Walker):
+class Splicing(Creation):
     """Calls with arrays."""
 
     def array_call(
@@ -134,25 +129,27 @@ class Splicing(Walker):
         if "out" in keywords or (method and name in IN_PLACE) or name in COPYTO:
             self.refuse(node, f"{name} that writes to an array", "use what it returns")
         at, key = OF_VALUES.get(name, (len(args), ""))
-        if any(map(self._computed, [*args[at : at + 1], keywords.get(key, Known(None))])):
+        if any(map(self.computed, [*args[at : at + 1], keywords.get(key, Known(None))])):
             self.refuse(node, f"{name} with computed {key}", "write what it does")
         if function in (np.shape, np.size, np.ndim) and len(args) == 1:
             if self.is_array(args[0]):
                 return self.attribute(args[0], name, node)
             if kind_of(args[0]) is not None:
                 return self.fold(function, [1.0], node)
-        if name in CREATORS and args and not self.is_array(args[0]):
-            return self._created(args, keywords, node)
+        if name in CREATORS and args and not (is_own_function(function) and self.is_array(args[0])):
+            return self.created(name, args, keywords, node)
         if not self._is_allowed(function, name, method):
             self.refuse(node, f"a call of {name}", TRACING)
-        if not any(self._computed(one) for one in (*args, *keywords.values())):
+        if not any(self.computed(one) for one in (*args, *keywords.values())):
             if is_primitive(function):
                 self.refuse(node, f"{name} of constants", "call it outside of the function")
             if name in FILLED and len(args) == 1 and not keywords:
                 filled = self.filled(function, args[0], node)
                 if filled is not None:
                     return filled
-            return self._constant_array(function, args, keywords, node)
+            return self.constant_array(function, args, keywords, node)
+        if not is_primitive(function):
+            args = self.without_lists(function, args, node)
         return self._traced(function, args, keywords, node, method)
 
     @staticmethod
@@ -167,93 +164,6 @@ class Splicing(Walker):
         return module.split(".")[0] != "numpy" or (
             name not in EXPORTS and any(function is one for one in _dispatched())
         )
-
-    def _computed(self, value: Any) -> bool:
-        """Whether a value, or a part of it, is a number or an array of the program."""
-        if isinstance(value, Number):
-            # Integers are lengths and axes here, which have to be known.
-            return value.kind in REAL or value.kind == "int64"
-        if isinstance(value, Array | Traced):
-            return True
-        if isinstance(value, Row):
-            return any(self._computed(item) for item in value.items)
-        if self.grown(value) is not None:
-            return True
-        if isinstance(value, Reference):
-            contents = self.state.heap[value.address]
-            if isinstance(contents, ListContents):
-                return any(self._computed(item) for item in contents.items)
-            return isinstance(contents, ArrayContents)
-        return False
-
-    def fresh(
-        self, made: int, dtype: Any, shape: tuple[int, ...], computed: bool = False
-    ) -> Reference:
-        """An array of the function's own."""
-        array = Array(made, np.dtype(dtype), tuple(shape), computed=computed)
-        return self.allocate(ArrayContents(array))
-
-    def _constant_array(
-        self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
-    ) -> Any:
-        """An array that depends on nothing that is computed."""
-        given = [self.plain_of(one, node) for one in args]
-        named = {key: self.plain_of(one, node) for key, one in keywords.items()}
-        return self.constant_result(self.fold(lambda: function(*given, **named), [], node))
-
-    def constant_result(self, value: Known) -> Any:
-        """An array of floats as one that can be written to; other results as they are."""
-        found = value.object
-        if isinstance(found, np.ndarray) and found.dtype in (np.float64, np.float32):
-            return self.fresh(self.constant(found), found.dtype, found.shape)
-        if isinstance(found, tuple):
-            return Row(tuple(self.constant_result(Known(one)) for one in found))
-        return value
-
-    def plain_of(self, value: Any, node: ast.AST) -> Any:
-        """A Python object that is known, with its parts."""
-        if isinstance(value, Row):
-            return tuple(self.plain_of(item, node) for item in value.items)
-        if isinstance(value, Reference):
-            contents = self.contents(value, node)
-            if isinstance(contents, ListContents):
-                return [self.plain_of(item, node) for item in contents.items]
-        if isinstance(value, MethodOf):
-            self.refuse(node, "a method as an argument of NumPy's", TRACING)
-        if isinstance(value, Known) and value.place and isinstance(value.object, FunctionType):
-            self.needs.test(value.place, ("is", value.object))
-        return self.constant_of(value, node, "an argument that is computed", "write the number")
-
-    def _created(self, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
-        """``np.array([a, b])``."""
-        if kind_of(args[0]) is not None:
-            self.refuse(node, "an array of one number, without axes", "use the number")
-        if isinstance(dtype := keywords.get("dtype"), Known) and dtype.object is float:
-            args = [self.floats_of(args[0], node), *args[1:]]
-        if not self._computed(args[0]):
-            return self._constant_array(np.array, args, keywords, node)
-        if len(args) > 1 or set(keywords) - {"dtype"}:
-            self.refuse(node, "such arguments of np.array", "write np.array([...])")
-        if "dtype" in keywords:
-            dtype = self.constant_of(keywords["dtype"], node, "a computed dtype")
-            if dtype not in (float, np.float64):
-                self.refuse(node, "np.array of another type than float64", "leave out dtype")
-        return self._stacked(args[0], node)
-
-    def _stacked(self, value: Any, node: ast.AST) -> Any:
-        kind = kind_of(value)
-        if kind is not None:
-            if kind not in ("float", "float64", "int", "int64", "bool"):
-                self.refuse(node, "np.array of such numbers", "use floats")
-            return Number("float64", self.as_real(value, "float", node))
-        if self.is_array(value):
-            return value
-        items = [self._stacked(item, node) for item in self.items(value, node)]
-        if not items:
-            self.refuse(node, "an empty array here", "use np.zeros")
-        if all(kind_of(one) in ("int", "int64", "bool") for one in self.items(value, node)):
-            self.refuse(node, "an array of integers that are computed", "make them floats")
-        return self._traced(np.stack, [self.new_list(items)], {}, node, False)
 
     # Recording.
 
@@ -298,12 +208,14 @@ class Splicing(Walker):
         given = [self._argument(one, recording, node, whole) for one in args]
         named = {k: self._argument(one, recording, node, whole) for k, one in keywords.items()}
 
+        recorded = FOR_VARIABLES.get(function, function)
+
         def call(which: int) -> Any:
             chosen = [picked(one, which) for one in given]
             options = {key: picked(one, which) for key, one in named.items()}
             if method and which < 2:
                 return getattr(chosen[0], name)(*chosen[1:], **options)
-            return function(*chosen, **options)
+            return (function if which == 2 else recorded)(*chosen, **options)
 
         try:
             with np.errstate(all="ignore"):

@@ -1,0 +1,244 @@
+"""Arrays that are made: of numbers in lists, of one number, and of other arrays.
+
+NumPy takes a list wherever it takes an array, and makes an array of it without asking whether there
+are variables in it. So lists of what is computed are made arrays here, as ``np.array`` makes them.
+``np.full`` and ``np.r_`` ask nobody either: what is recorded is a function of ours.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from .state import ArrayContents, ListContents
+from .values import (
+    REAL,
+    Array,
+    Known,
+    MethodOf,
+    Number,
+    Reference,
+    Row,
+    Traced,
+    is_integers,
+    kind_of,
+)
+from .walker import Walker
+
+CREATORS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "asfarray"})
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+# Functions of which an argument in a list has arrays in it, and is no array.
+OF_SEVERAL = frozenset(
+    {"concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "row_stack"}
+    | {"choose", "select", "multi_dot", "r_", "c_"}
+)
+# Functions that take containers for what they are.
+OF_CONTAINERS = frozenset({"_item", "_stored", "block", "piecewise", "einsum"})
+TRACING = "use functions that wyrmling differentiates (docs/operators.md), or mode='trace'"
+
+
+def r_(key: Any) -> Any:
+    """``np.r_[key]``, of variables too."""
+    import wyrmling
+
+    return wyrmling.r_[key]
+
+
+def c_(key: Any) -> Any:
+    """``np.c_[key]``, of variables too."""
+    import wyrmling
+
+    return wyrmling.c_[key]
+
+
+def full(*args: Any, **kwargs: Any) -> Any:
+    """``np.full``, of variables too."""
+    import wyrmling
+
+    return wyrmling.full(*args, **kwargs)
+
+
+def joiner_of(found: Any) -> Callable[[Any], Any] | None:
+    """The function that does what this does by an index, if it is ``np.r_`` or ``np.c_``."""
+    import wyrmling
+
+    if found is np.r_ or found is wyrmling.r_:
+        return r_
+    return c_ if found is np.c_ or found is wyrmling.c_ else None
+
+
+FOR_VARIABLES: dict[Any, Callable[..., Any]] = {np.full: full}
+"""What is recorded for functions of NumPy that do not ask their arguments."""
+
+
+class Creation(Walker):
+    """How arrays are made."""
+
+    def computed(self, value: Any) -> bool:
+        """Whether a value, or a part of it, is a number or an array of the program."""
+        if isinstance(value, Number):
+            # Integers are lengths and axes here, which have to be known.
+            return value.kind in REAL or value.kind == "int64"
+        if isinstance(value, Array | Traced):
+            return True
+        if isinstance(value, Row):
+            return any(self.computed(item) for item in value.items)
+        if self.grown(value) is not None:
+            return True
+        if isinstance(value, Reference):
+            contents = self.state.heap[value.address]
+            if isinstance(contents, ListContents):
+                return any(self.computed(item) for item in contents.items)
+            return isinstance(contents, ArrayContents)
+        return False
+
+    def fresh(
+        self, made: int, dtype: Any, shape: tuple[int, ...], computed: bool = False
+    ) -> Reference:
+        """An array of the function's own."""
+        array = Array(made, np.dtype(dtype), tuple(shape), computed=computed)
+        return self.allocate(ArrayContents(array))
+
+    def constant_array(
+        self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """An array that depends on nothing that is computed."""
+        given = [self.plain_of(one, node) for one in args]
+        named = {key: self.plain_of(one, node) for key, one in keywords.items()}
+        return self.constant_result(self.fold(lambda: function(*given, **named), [], node))
+
+    def constant_result(self, value: Known) -> Any:
+        """An array of floats as one that can be written to; other results as they are."""
+        found = value.object
+        if isinstance(found, np.ndarray) and found.dtype in (np.float64, np.float32):
+            return self.fresh(self.constant(found), found.dtype, found.shape)
+        if isinstance(found, tuple):
+            return Row(tuple(self.constant_result(Known(one)) for one in found))
+        return value
+
+    def plain_of(self, value: Any, node: ast.AST) -> Any:
+        """A Python object that is known, with its parts."""
+        if isinstance(value, Row):
+            return tuple(self.plain_of(item, node) for item in value.items)
+        if isinstance(value, Reference):
+            contents = self.contents(value, node)
+            if isinstance(contents, ListContents):
+                return [self.plain_of(item, node) for item in contents.items]
+        if isinstance(value, MethodOf):
+            self.refuse(node, "a method as an argument of NumPy's", TRACING)
+        if isinstance(value, Known) and value.place and isinstance(value.object, FunctionType):
+            self.needs.test(value.place, ("is", value.object))
+        return self.constant_of(value, node, "an argument that is computed", "write the number")
+
+    def created(
+        self, name: str, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """``np.array([a, b])``, ``np.asarray(x)``."""
+        if self.is_array(args[0]):
+            return self._of_array(name, args, keywords, node)
+        if kind_of(args[0]) is not None:
+            self.refuse(node, "an array of one number, without axes", "use the number")
+        if len(args) == 2 and "dtype" not in keywords:
+            args, keywords = args[:1], {**keywords, "dtype": args[1]}
+        wanted = keywords.get("dtype", Known(None))
+        kind = None if not isinstance(wanted, Known) or wanted.object is None else wanted.object
+        if kind is not None and np.dtype(kind) in FLOATS:
+            args = [self.floats_of(args[0], node), *args[1:]]
+        if not self.computed(args[0]):
+            return self.constant_array(np.array, args, keywords, node)
+        if len(args) > 1 or set(keywords) - {"dtype"}:
+            self.refuse(node, "such arguments of np.array", "write np.array([...])")
+        self.constant_of(wanted, node, "a computed dtype")
+        if kind is not None and np.dtype(kind) not in FLOATS:
+            self.refuse(node, "np.array of another type than floats", "leave out dtype")
+        made = self._stacked(args[0], node)
+        return made if kind is None else self._of_array("asarray", [made, wanted], {}, node)
+
+    def _of_array(
+        self, name: str, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """An array of an array: itself, or a copy."""
+        array = self.array_of(args[0])
+        if len(args) > 2 or set(keywords) - {"dtype", "copy"}:
+            self.refuse(node, f"such arguments of np.{name}", f"write np.{name}(x)")
+        copies = self.constant_of(keywords.get("copy", Known(name == "array")), node, "copy")
+        given = args[1] if len(args) == 2 else keywords.get("dtype", Known(None))
+        wanted = self.constant_of(given, node, "a computed dtype")
+        own = array.object.dtype if isinstance(array, Known) else getattr(array, "dtype", None)
+        if own is None and isinstance(array, Traced):
+            if wanted is None and not copies:
+                return args[0]
+            self.refuse(node, f"np.{name} of a computed mask", "use it as it is")
+        if wanted is None or np.dtype(wanted) == own:
+            return self._copied(args[0], node) if copies else args[0]
+        return self.array_call(np.ndarray.astype, [args[0], Known(np.dtype(wanted))], {}, node)
+
+    def _copied(self, value: Any, node: ast.AST) -> Any:
+        array = self.array_of(value)
+        if isinstance(array, Array) and not is_integers(array):
+            return self.fresh(array.id, array.dtype, array.shape, array.computed)
+        return self.array_call(np.ndarray.copy, [value], {}, node)
+
+    def _stacked(self, value: Any, node: ast.AST) -> Any:
+        kind = kind_of(value)
+        if kind is not None:
+            if kind == "float32":
+                return value
+            if kind not in ("float", "float64", "int", "int64", "bool"):
+                self.refuse(node, "np.array of such numbers", "use floats")
+            return Number("float64", self.as_real(value, "float", node))
+        if self.is_array(value):
+            return value
+        items = [self._stacked(item, node) for item in self.items(value, node)]
+        if not items:
+            self.refuse(node, "an empty array here", "use np.zeros")
+        if all(kind_of(one) in ("int", "int64", "bool") for one in self.items(value, node)):
+            self.refuse(node, "an array of integers that are computed", "make them floats")
+        return self.array_call(np.stack, [self.new_list(items)], {}, node)
+
+    def without_lists(self, function: Any, args: Sequence[Any], node: ast.AST) -> list[Any]:
+        """Arguments of a function of NumPy's, of which lists of what is computed are arrays."""
+        name = getattr(function, "__name__", "this")
+        if name in OF_CONTAINERS:
+            return list(args)
+        if name not in OF_SEVERAL:
+            return [self.as_array(one, node) for one in args]
+        made = []
+        for one in args:
+            items = self._list_items(one)
+            if items is not None and self._holds_reals(one):
+                one = Row(tuple(self.as_array(item, node) for item in items))
+            made.append(one)
+        return made
+
+    def _list_items(self, value: Any) -> tuple[Any, ...] | None:
+        """The items of a tuple, or of a list of known length; None of anything else."""
+        if isinstance(value, Row):
+            return value.items
+        if isinstance(value, Reference):
+            contents = self.state.heap.get(value.address)
+            if isinstance(contents, ListContents):
+                return contents.items
+        return None
+
+    def as_array(self, value: Any, node: ast.AST) -> Any:
+        """A list of what is computed as an array, anything else as it is."""
+        if self._list_items(value) is None or not self._holds_reals(value):
+            return value
+        return self._stacked(value, node)
+
+    def _holds_reals(self, value: Any) -> bool:
+        """Whether there is a computed number in nested lists, which is none of the integers that
+        are lengths and axes, or an array.
+        """
+        items = self._list_items(value)
+        if items is not None:
+            return any(map(self._holds_reals, items))
+        if isinstance(value, Number):
+            return value.kind in REAL
+        array = self.array_of(value)
+        return isinstance(array, Array) and not is_integers(array)

@@ -1,0 +1,139 @@
+"""A list stands for the array that NumPy makes of it; ``np.full`` and ``np.asarray`` are read."""
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+
+X = np.array([0.6, 1.3, 0.9])
+
+
+def differences(f, x):
+    """The derivative of a sum of the results, each with a weight of its own."""
+    rows = []
+    for step in np.eye(len(x)) * 1e-5:
+        rows.append((np.asarray(f(x + step)) - np.asarray(f(x - step))) / 2e-5)
+    return np.array([np.sum(weighted(row)) for row in rows])
+
+
+def weighted(y):
+    return np.asarray(y) * np.cos(np.arange(np.size(y)) + 1.0).reshape(np.shape(y))
+
+
+def between_edges(x):
+    return np.concatenate([[x[0]], x, (x[-1], 0.0)]) ** 2
+
+
+def joined_by_index(x):
+    return np.r_[x[0], x, 1.0] ** 2
+
+
+def columns(x):
+    return np.c_[x, x**2, np.ones(3)]
+
+
+def rows(x):
+    return np.vstack([x, [x[0], 1.0, x[1]]]) ** 2
+
+
+def filled(x):
+    made = np.full((2, 3), x[0])
+    made[1] = x**2
+    return made * np.full(x.shape, fill_value=x.sum())
+
+
+def filled_by_rows(x):
+    return np.full((2, 3), x) * np.full(3, 2.0)
+
+
+def reduced(x):
+    return np.sum([x[0], x[1] ** 2, 1]) + np.max([x[0], x[1]]) + np.mean([x, x**2])
+
+
+def solved(x):
+    return np.linalg.solve([[2.0, x[0]], [x[1], 5.0]], [1.0, x[2]])
+
+
+def beside_an_array(x):
+    return x[:2] * [x[1], 2.0] + [1.0, x[2]] @ x[1:] + np.dot([x[0], 1.0], x[:2])
+
+
+def assigned(x):
+    made = np.zeros((2, 3))
+    made[0] = [x[0], x[1], 1.0]
+    made[:, 2] = (x[2], x[0] * x[1])
+    return made
+
+
+def selected(x):
+    return np.select([x > 1, x > 0.7], [x**2, x[0]], 0.5) + np.choose([0, 1, 0], [x, x[1]])
+
+
+def converted(x):
+    y = np.asarray(x, dtype=float)
+    return np.ascontiguousarray(y) * np.array(y) * np.asanyarray(y, np.float64)
+
+
+def copied(x):
+    made = x * 2.0
+    copy = np.array(made)
+    same = np.asarray(made)
+    copy[0] = 7.0 * x[1]
+    same[1] = x[0] ** 3
+    return made * copy + same
+
+
+def typed(x):
+    return np.array([x[0], 1], "float64") * np.array([x[1], x[2]], dtype=np.float64)
+
+
+FUNCTIONS = [
+    *(between_edges, joined_by_index, columns, rows, filled, filled_by_rows, reduced, solved),
+    *(beside_an_array, assigned, selected, converted, copied, typed),
+]
+
+
+@pytest.mark.parametrize("mode", ["source", "auto"])
+@pytest.mark.parametrize("f", FUNCTIONS)
+def test_derivatives(f, mode):
+    wanted = f(X.copy())
+    value, pull = wy.pullback(f, X.copy(), mode=mode)
+    np.testing.assert_allclose(value, wanted, rtol=1e-14)
+    seed = weighted(np.ones(np.shape(wanted)))
+    (found,) = pull(seed if np.ndim(wanted) else float(seed))
+    np.testing.assert_allclose(found, differences(f, X), rtol=1e-7, atol=1e-8)
+
+
+def test_single_precision_stays():
+    def f(x):
+        return np.concatenate([[x[0]], x, np.full(2, x[1])]) * np.array([x[2]])
+
+    x = X.astype(np.float32)
+    value, pull = wy.pullback(f, x, mode="source")
+    assert value.dtype == f(x).dtype == np.float32
+    np.testing.assert_allclose(value, f(x), rtol=1e-6)
+    assert pull(np.ones(6, np.float32))[0].dtype == np.float32
+
+    def beside_a_float(x):
+        return np.array([x[0], 2.0]) * 1.0
+
+    assert wy.compile(beside_a_float)(x).dtype == beside_a_float(x).dtype == np.float64
+
+
+def test_lists_that_are_no_arrays_raise_as_before():
+    def ragged(x):
+        return np.sum([[x[0]], [x[1], x[2]]])
+
+    with pytest.raises(ValueError, match="inhomogeneous"):
+        wy.grad(ragged, mode="source")(X)
+
+
+def test_an_array_is_its_own_where_numpy_copies_nothing():
+    def same(x):
+        return np.asarray(x)
+
+    def copy(x):
+        return np.array(x)
+
+    assert wy.compile(same)(X) is X
+    assert not np.shares_memory(wy.compile(copy)(X), X)
