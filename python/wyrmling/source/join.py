@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .columns import Packed, form_of_lists, parts_of, references_of, single_forms
+from .exchange import with_exchanged
 from .state import (
     PLAIN,
     ArrayContents,
@@ -116,6 +117,7 @@ class Merge:
 
     def run(self, block: int) -> Incoming:
         """The state of the block at which the paths meet, and the values."""
+        self.incomings = with_exchanged(self.incomings, self.held)
         states = [incoming.state for incoming in self.incomings]
         self._owners = [{} for _ in states]
         self._reached = [
@@ -401,12 +403,10 @@ class Merge:
         contents = self.incomings[0].state.heap.get(address)
         if contents is None or isinstance(contents, Lost) or ("heap", address) in self._changed:
             return False
-        for incoming in self.incomings:
-            if incoming.state.heap.get(address) is not contents:
-                return False
-        for part in contents.parts:
-            if type(part) not in PLAIN:
-                return False
+        if any(i.state.heap.get(address) is not contents for i in self.incomings):
+            return False
+        if any(type(part) not in PLAIN for part in contents.parts):
+            return False
         self._heap[address] = contents
         return True
 
