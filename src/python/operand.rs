@@ -1,7 +1,8 @@
 //! What operators take: variables, numbers, and whatever NumPy makes an array of.
 //!
 //! Types follow NumPy 2: float32 and float64 meet in float64; a Python number and a boolean
-//! take the type of what they meet; a NumPy scalar keeps its own, as an array does.
+//! take the type of what they meet; a NumPy scalar keeps its own, as an array does. A list that
+//! has a variable somewhere is the array of its items, as NumPy's functions take a list of numbers.
 
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
@@ -9,7 +10,9 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
 
 use super::convert::{self, Origin};
 use super::element_type::ElementType;
+use super::items::items;
 use super::length::{self, PyLength};
+use super::plain::{Outer, carries};
 use super::python_numbers::{as_python, beside_integer, beside_sequence, is_python_number};
 use super::variable::PyVariable;
 use crate::array::{Array, DType};
@@ -28,11 +31,26 @@ enum Untyped {
 
 impl Untyped {
     fn new(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::within(what, object, None)
+    }
+
+    /// An operand, or what stands in one: a list that stands in itself is NumPy's to refuse.
+    fn within(what: &str, object: &Bound<'_, PyAny>, outer: Option<&Outer<'_>>) -> PyResult<Self> {
         if let Ok(variable) = object.cast::<PyVariable>() {
             return Ok(Untyped::Node(variable.get().handle.node()?.into_owned()));
         }
         if let Some(number) = length::followed(object)? {
             return Ok(Untyped::Length(number));
+        }
+        let list = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
+        if list && !Outer::holds(outer, object) && carries(object) {
+            let here = Outer::new(object, outer);
+            let parts = items(what, object, None, |item| {
+                Self::within(what, &item, Some(&here))
+            })?;
+            let nodes = of_one_type(parts)?;
+            let numbers = nodes.iter().map(ops::numbers).collect::<Result<Vec<_>>>()?;
+            return Ok(Untyped::Node(ops::stack(&numbers, 0)?));
         }
         let (array, origin) = convert::array(what, object)?;
         Ok(Untyped::Data(array, origin))
@@ -63,7 +81,11 @@ impl Untyped {
 /// Several operands as nodes; `what` names them in messages.
 pub(super) fn nodes(what: &str, objects: &[Bound<'_, PyAny>]) -> PyResult<Vec<Variable>> {
     let operands = objects.iter().map(|o| Untyped::new(what, o));
-    let operands = operands.collect::<PyResult<Vec<_>>>()?;
+    of_one_type(operands.collect::<PyResult<Vec<_>>>()?)
+}
+
+/// Operands as nodes, of which those without an element type take that of the others.
+fn of_one_type(operands: Vec<Untyped>) -> PyResult<Vec<Variable>> {
     let types = operands.iter().filter_map(Untyped::dtype);
     let narrow = types.clone().any(|t| t == DType::F32) && types.clone().all(|t| t != DType::F64);
     let dtype = if narrow { DType::F32 } else { DType::F64 };

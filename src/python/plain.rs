@@ -76,23 +76,37 @@ impl Public {
 const DEEPEST: usize = 64;
 
 /// The lists that one stands in, innermost first, since a list may hold itself.
-struct Outer<'a>(*mut ffi::PyObject, Option<&'a Outer<'a>>);
+pub(super) struct Outer<'a>(*mut ffi::PyObject, Option<&'a Outer<'a>>);
+
+impl<'a> Outer<'a> {
+    /// A list, and those that it stands in.
+    pub(super) fn new(list: &Bound<'_, PyAny>, outer: Option<&'a Outer<'a>>) -> Self {
+        Outer(list.as_ptr(), outer)
+    }
+
+    /// Whether an object is one of these lists.
+    pub(super) fn holds(mut outer: Option<&Outer<'_>>, object: &Bound<'_, PyAny>) -> bool {
+        while let Some(Outer(list, next)) = outer {
+            if *list == object.as_ptr() {
+                return true;
+            }
+            outer = *next;
+        }
+        false
+    }
+}
 
 /// Whether an object is a variable, or a list, tuple or array of objects that has one somewhere.
 #[inline]
-fn carries(object: &Bound<'_, PyAny>) -> bool {
+pub(super) fn carries(object: &Bound<'_, PyAny>) -> bool {
     object.is_instance_of::<PyVariable>() || has_one(object, DEEPEST, None)
 }
 
 fn has_one(object: &Bound<'_, PyAny>, depth: usize, outer: Option<&Outer<'_>>) -> bool {
-    let mut up = outer;
-    while let Some(Outer(list, next)) = up {
-        if *list == object.as_ptr() {
-            return false;
-        }
-        up = *next;
+    if Outer::holds(outer, object) {
+        return false;
     }
-    let here = Outer(object.as_ptr(), outer);
+    let here = Outer::new(object, outer);
     let found = |item: Bound<'_, PyAny>| {
         item.is_instance_of::<PyVariable>() || (depth > 0 && has_one(&item, depth - 1, Some(&here)))
     };
