@@ -17,7 +17,8 @@ import numpy as np
 from .containers import is_slice
 from .creation import Creation
 from .cuts import filled_part, with_cut
-from .state import ArrayContents, names_of, reachable
+from .splicing import integer_of
+from .state import ArrayContents, ListContents, names_of, reachable
 from .values import (
     WHOLE,
     Array,
@@ -91,6 +92,7 @@ class Arrays(Creation):
         array = self.array_of(value)
         if isinstance(index, Choice):
             return self.distribute(index, lambda one: self.array_item(value, one, node), node)
+        index = self._with_integers(index, node)
         if isinstance(array, Array):
             if is_index(index):
                 if not array.shape:
@@ -100,6 +102,10 @@ class Arrays(Creation):
             if self._looks_up(array, parts):
                 part, _, rest = self._part_at(value, array, parts, node)
                 return self.array_item(part, rest, node) if rest else part
+            listed = self._listed_rows(parts, node)
+            if listed is not None:
+                found = [self.array_item(value, one, node) for one in listed]
+                return self.array_call(np.stack, [self.new_list(found)], {}, node)
             first, *others = parts
             if array.shape and self.is_cut(first):
                 found = self.part_of(value, array, first, node)
@@ -110,6 +116,23 @@ class Arrays(Creation):
             if is_integers(places):
                 return self._rows(array, places, node)
         return self.array_call(_item, [value, self._index(index, node)], {}, node)
+
+    def _with_integers(self, index: Any, node: ast.AST) -> Any:
+        """An index whose integers are numbers, also those that were recorded, as of ``argmax``."""
+        if isinstance(index, Row):
+            return Row(tuple(integer_of(self, part, node) for part in index.items))
+        return integer_of(self, index, node)
+
+    def _listed_rows(self, parts: Sequence[Any], node: ast.AST) -> list[Any] | None:
+        """The index of each row, if rows are named by a list of integers that are computed."""
+        first, *rest = parts
+        contents = self.state.heap.get(first.address) if isinstance(first, Reference) else None
+        if not isinstance(contents, ListContents) or not all(map(is_slice, rest)):
+            return None
+        items = [integer_of(self, one, node) for one in contents.items]
+        if not all(map(is_index, items)) or all(isinstance(one, Known) for one in items):
+            return None
+        return [Row((one, *rest)) if rest else one for one in items]
 
     def _looks_up(self, array: Array, parts: Sequence[Any]) -> bool:
         """Whether these are integers and slices, and not all of them known."""
@@ -209,7 +232,12 @@ class Arrays(Creation):
             self.refuse(node, "a write to such an array", WRITE)
         self._no_views(owner, node)
         value = self.as_array(value, node)
+        index = self._with_integers(index, node)
         parts = index.items if isinstance(index, Row) else (index,)
+        listed = self._listed_rows(parts, node)
+        if listed is not None:
+            self._store_rows(owner, listed, value, node)
+            return
         # Places are computed on several ways, on which the value has to stay what it is.
         with self.holding(value):
             if self._looks_up(array, parts):
@@ -221,6 +249,17 @@ class Arrays(Creation):
             else:
                 made = self._stored(array, owner, index, value, node)
         self.store(owner, ArrayContents(replace(array, id=made)), node)
+
+    def _store_rows(self, owner: Any, listed: list[Any], value: Any, node: ast.AST) -> None:
+        """Assigns to rows one by one: of two in one place the last one stays."""
+        given = self.array_of(value)
+        several = isinstance(given, Array) and len(given.shape) == len(self.array_of(owner).shape)
+        if several and given.shape[0] != len(listed):
+            self.refuse(node, "such a write to rows", "assign a number, or as many rows")
+        with self.holding(owner, value):
+            for at, one in enumerate(listed):
+                part = self.array_item(value, Known(at), node) if several else value
+                self.array_store(owner, one, part, node)
 
     def _stored(self, array: Array, owner: Any, index: Any, value: Any, node: ast.AST) -> int:
         """An array after an assignment by a known index."""

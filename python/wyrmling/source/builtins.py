@@ -19,7 +19,7 @@ from .numbers import FOLDED
 from .objects import member_of
 from .read import is_made
 from .scope import is_built_in
-from .splicing import is_own_function, is_primitive
+from .splicing import integer_of, is_own_function, is_primitive
 from .state import DictContents, InstanceContents, SetContents
 from .values import (
     REAL,
@@ -78,8 +78,9 @@ class Builtins(Walker):
             # Of its code, which is not read, there may be others that do something else.
             self.needs.test(function.place, ("is", found))
         name = getattr(found, "__name__", "")
-        numeric = isinstance(found, np.ufunc) or any(found is one for one in (float, int, abs))
-        if numeric or getattr(found, "__module__", None) == "math":
+        if any(found is one for one in (float, int, abs)):
+            args = [integer_of(self, number_of(arg), node) for arg in args]
+        elif isinstance(found, np.ufunc) or getattr(found, "__module__", None) == "math":
             args = [number_of(arg) for arg in args]
         if getattr(builtins, name, None) is found:
             method = getattr(self, f"builtin_{name}", None)

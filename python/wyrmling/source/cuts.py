@@ -71,7 +71,8 @@ def with_cut(walker: Walker, array: Array, index: Lazy, value: Any, node: ast.AS
     held = filled_part(walker, part, value, node)
     if held is None or part.computed:
         advice = "write the length, as in x[k : k + 2], and assign a number or as many"
-        walker.refuse(node, "such a write to a slice by computed ends", advice)
+        # In a loop of known length the ends may be known where each turn is written by itself.
+        walker.unknown(None, node, "such a write to a slice by computed ends", advice)
     return walker.apply("replace_row", array.id, held, rows)
 
 

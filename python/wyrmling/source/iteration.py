@@ -16,10 +16,10 @@ import numpy as np
 
 from .cuts import known_array
 from .join import Incoming
-from .loops import Grew
+from .loops import Grew, Turns
 from .state import DictContents, GrownContents, ListContents, addresses
 from .values import Array, Choice, Known, Lazy, Range, Reference, Row, sources_of
-from .walker import LONGEST_UNROLLED, Ended, Walker
+from .walker import LONGEST_UNROLLED, Ended, NeedsConstant, Walker
 
 LONGER = "append to another list"
 
@@ -229,6 +229,14 @@ class Iteration(Walker):
             return self.counted(Range(Known(ends.start), Known(ends.stop), Known(ends.step)), node)
         return None
 
+    def settled_length(self, value: Any, need: NeedsConstant, node: ast.AST) -> Known:
+        """A number that is known, or a length that was seen as what it was; raises ``need`` for any
+        other.
+        """
+        if not isinstance(value, Known) and value.seen is None:
+            raise need
+        return Known(self.constant_of(value, node, need.what))
+
     def smaller(self, left: Any, right: Any, node: ast.AST) -> Any:
         """The smaller of two numbers."""
         return self.decide(self.compare("Lt", right, left, node), lambda: right, lambda: left, node)
@@ -274,10 +282,16 @@ class Iteration(Walker):
             names = self.state.environments[-1]
             names[name] = self.binary("Add", names[name], Known(step), node)
 
+        def settle(need: NeedsConstant) -> int:
+            nonlocal over
+            over = Range(*(self.settled_length(end, need, node) for end in over.parts))
+            self.state.environments[-1][name] = over.start
+            return len(range(*(end.object for end in over.parts)))
+
         count = None if known is None else known.object
-        bounds = sources_of(*over.parts)
+        turns = Turns(count, sources_of(*over.parts), settle)
         with self.holding(over):
-            found = self.loop(condition, body, advance, node, count, bounds)
+            found = self.loop(condition, body, advance, node, turns)
         for incoming in [*found[0], *found[1]]:
             incoming.state.environments[-1].pop(name, None)
         return found
@@ -306,10 +320,16 @@ class Iteration(Walker):
             names = self.state.environments[-1]
             names[name] = self.binary("Add", names[name], Known(1), node)
 
+        def settle(need: NeedsConstant) -> int:
+            nonlocal length
+            length = self.settled_length(length, need, node)
+            found: int = length.object
+            return found
+
         known = length.object if isinstance(length, Known) else None
-        bounds = sources_of(length)
         with self.holding(over):
-            found = self.loop(condition, body, step, node, known, bounds)
+            turns = Turns(known, sources_of(length), settle)
+            found = self.loop(condition, body, step, node, turns)
         for incoming in [*found[0], *found[1]]:
             incoming.state.environments[-1].pop(name, None)
         return found

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from .frames import Loop
@@ -39,6 +40,21 @@ Step = Callable[[], Any]
 # For each frame, lists of paths that arrived and how long they were; how many handlers there are,
 # and how many values are in use.
 Marks = tuple[list[list[tuple[list[Any], int]]], list[int], int]
+
+
+@dataclass(frozen=True)
+class Turns:
+    """How often a loop turns: ``count`` if that is known, ``bounds`` the leaves of the arguments
+    that tell. ``settle`` makes lengths that were seen known, for which the program then is, and
+    says how often that is; it raises what it is given where the number is none of such lengths.
+    """
+
+    count: int | None = None
+    bounds: frozenset[int] = frozenset()
+    settle: Callable[[NeedsConstant], int] | None = None
+
+
+UNKNOWN_TURNS = Turns()
 
 
 class _Mixed(Exception):
@@ -94,8 +110,7 @@ class Loops(Walker):
         body: Step,
         step: Step | None,
         node: ast.AST,
-        count: int | None = None,
-        bounds: frozenset[int] = frozenset(),
+        turns: Turns = UNKNOWN_TURNS,
     ) -> tuple[list[Incoming], list[Incoming]]:
         """A loop: the ways on which it ended, and those that left it."""
         with self._loosening(False):
@@ -109,14 +124,14 @@ class Loops(Walker):
                 if sources_of(need.value):
                     raise
                 self._rewind(entry, block, marks)
-                return self._apart(condition, body, step, node, count, bounds, need)
+                return self._apart(condition, body, step, node, turns, need)
             try:
                 return self.set_apart(lambda: self._peeled(condition, body, step, node))
             except NeedsConstant as need:
                 if sources_of(need.value):
                     raise
                 self._rewind(entry, block, marks)
-                return self._apart(condition, body, step, node, count, bounds, need)
+                return self._apart(condition, body, step, node, turns, need)
 
     @contextmanager
     def _loosening(self, loosens: bool) -> Iterator[None]:
@@ -133,8 +148,7 @@ class Loops(Walker):
         body: Step,
         step: Step | None,
         node: ast.AST,
-        count: int | None,
-        bounds: frozenset[int],
+        turns: Turns,
         need: NeedsConstant,
     ) -> tuple[list[Incoming], list[Incoming]]:
         """Each run of the body by itself, because something has to be known in it; if that cannot
@@ -142,10 +156,12 @@ class Loops(Walker):
         """
         indexed = need.advice == COMPUTED_INDEX
         if not (isinstance(need, Structural) or indexed):
-            return self._each_apart(condition, body, step, node, count, bounds, need)
+            if turns.settle is not None and turns.count is None and not turns.bounds:
+                turns = Turns(turns.settle(need))
+            return self._each_apart(condition, body, step, node, turns, need)
         entry, block, marks = self.state, self.state.block, self._marks()
         ways = [
-            lambda: self._each_apart(condition, body, step, node, count, bounds, need),
+            lambda: self._each_apart(condition, body, step, node, turns, need),
             lambda: self._growing(condition, body, step, node, indexed),
         ]
         if not indexed and isinstance(node, ast.While) and isinstance(node.test, ast.Constant):
@@ -181,20 +197,20 @@ class Loops(Walker):
         body: Step,
         step: Step | None,
         node: ast.AST,
-        count: int | None,
-        bounds: frozenset[int],
+        turns: Turns,
         need: NeedsConstant,
     ) -> tuple[list[Incoming], list[Incoming]]:
         """Each run of the body by itself."""
-        if count is not None and count > LONGEST_UNROLLED:
+        if turns.count is not None and turns.count > LONGEST_UNROLLED:
             raise need
-        if count is None and bounds:
-            raise Restart(static=bounds)
+        if turns.count is None and turns.bounds:
+            raise Restart(static=turns.bounds)
         entry, block, marks = self.state, self.state.block, self._marks()
         try:
             return self.set_apart(lambda: self.unrolled(condition, body, step, node))
         except NeedsConstant as inner:
-            if need.what != PRINT_IN_A_LOOP or sources_of(inner.value):
+            builds = isinstance(need, Structural) or need.advice == COMPUTED_INDEX
+            if (builds and need.what != PRINT_IN_A_LOOP) or sources_of(inner.value):
                 raise
             raise need from None
         except _Mixed:

@@ -264,8 +264,7 @@ class Operations:
         body: Callable[[], Any],
         step: Callable[[], Any] | None,
         node: ast.AST,
-        count: int | None = None,
-        bounds: frozenset[int] = frozenset(),
+        turns: Any = ...,
     ) -> tuple[list[Any], list[Any]]:
         """A loop: the ways on which it ended, and those that left it (``loops.py``)."""
         raise NotImplementedError

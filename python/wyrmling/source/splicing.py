@@ -33,6 +33,7 @@ from .values import (
     is_integers,
     kind_of,
 )
+from .walker import Walker
 
 IN_PLACE = frozenset(
     {"sort", "fill", "put", "resize", "partition", "itemset", "setfield", "setflags", "byteswap"}
@@ -410,3 +411,18 @@ class Splicing(Creation):
 
 
 VALUES: frozenset[Any] = frozenset({np.where, np.clip, np.dot, np.stack, np.full_like})
+
+
+def integer_of(walker: Walker, value: Any, node: ast.AST) -> Any:
+    """An integer that was recorded, as that of ``argmax``, as a number; anything else as it is."""
+    if not isinstance(value, Traced) or value.computed:
+        return value
+    found = value.variable
+    if found.shape or found.dtype.kind not in "iu":
+        return value
+    inputs = [one for one, _ in value.inputs]
+    made = walker.builder.splice([found], inputs, [id for _, id in value.inputs])[0]
+    if walker.builder.kind(made) == "index":
+        return Number("int64", walker.compute("index_to_signed", made))
+    exit = walker.exit("no integer of 64 bits", node)
+    return Number("int64", walker.compute("float_to_int", made, exit=exit))
