@@ -489,3 +489,14 @@ def test_layer_norm_of_a_list_is_that_of_its_array():
     np.testing.assert_array_equal(nn.layer_norm(x), nn.layer_norm(np.array(x)))
     with pytest.raises(ValueError, match="axis"):
         nn.layer_norm(2.0)
+
+
+def test_lists_are_arrays_or_raise_type_errors():
+    queries, keys, values = np.eye(2), np.arange(6.0).reshape(3, 2), np.ones((3, 1))
+    lists = [each.tolist() for each in (queries, keys, values)]
+    np.testing.assert_array_equal(nn.attention(*lists), nn.attention(queries, keys, values))
+    weights, bias = np.ones((2, 8)).tolist(), [0.0] * 8
+    with pytest.raises(TypeError, match="unsupported operand"):
+        nn.lstm([0.0, 0.0], [0.0, 0.0], [1.0, 2.0], weights, weights, bias)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        nn.lstm_states([[1.0, 2.0]], weights, weights, bias)

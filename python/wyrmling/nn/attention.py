@@ -48,7 +48,7 @@ def attention(queries: Any, keys: Any, values: Any, mask: Any = None, *, bias: A
            [6.]])
     """
     # All scores are 0 where vectors have no length.
-    scores = queries @ np.swapaxes(keys, -1, -2) * max(queries.shape[-1], 1) ** -0.5
+    scores = queries @ np.swapaxes(keys, -1, -2) * max(np.shape(queries)[-1], 1) ** -0.5
     if bias is not None:
         scores = scores + bias
     if mask is not None:

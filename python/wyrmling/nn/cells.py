@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import wyrmling as wy
 
 __all__ = ["ewma", "gru", "gru_given", "lstm", "lstm_given"]
@@ -101,8 +103,10 @@ def lstm(
     (array([0.38079708]), array([1.]))
     """
     # A memory of one number would be broadcast.
-    if memory.shape[-1] != state.shape[-1]:
-        raise ValueError(f"memory has shape {memory.shape}, expected that of state, {state.shape}")
+    if np.shape(memory)[-1] != np.shape(state)[-1]:
+        raise ValueError(
+            f"memory has shape {np.shape(memory)}, expected that of state, {np.shape(state)}"
+        )
     return lstm_given(state, memory, vector @ of_vector + bias, of_state, coupled)
 
 
@@ -123,10 +127,10 @@ def lstm_given(
 
 def _size(given: Any, of_state: Any, parts: int) -> Any:
     """The length of a state, by weights for so many gates and contents side by side."""
-    size = of_state.shape[0]
-    if of_state.shape[1] != parts * size:
+    size = np.shape(of_state)[0]
+    if np.shape(of_state)[1] != parts * size:
         raise ValueError(
-            f"of_state has shape {of_state.shape}, expected ({size}, {parts * size}): "
+            f"of_state has shape {np.shape(of_state)}, expected ({size}, {parts * size}): "
             f"{parts} matrices side by side"
         )
     # States of one number would be broadcast.
