@@ -495,8 +495,6 @@ def test_lists_are_arrays_or_raise_type_errors():
     queries, keys, values = np.eye(2), np.arange(6.0).reshape(3, 2), np.ones((3, 1))
     lists = [each.tolist() for each in (queries, keys, values)]
     np.testing.assert_array_equal(nn.attention(*lists), nn.attention(queries, keys, values))
-    weights, bias = np.ones((2, 8)).tolist(), [0.0] * 8
+    weights = np.ones((2, 8)).tolist()
     with pytest.raises(TypeError, match="unsupported operand"):
-        nn.lstm([0.0, 0.0], [0.0, 0.0], [1.0, 2.0], weights, weights, bias)
-    with pytest.raises(TypeError, match="unsupported operand"):
-        nn.lstm_states([[1.0, 2.0]], weights, weights, bias)
+        nn.lstm([0.0, 0.0], [0.0, 0.0], [1.0, 2.0], weights, weights, [0.0] * 8)

@@ -107,7 +107,7 @@ def _at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
             "no place is named twice assign to the elements: x[i] = x[i] * v"
         )
     if not isinstance(a, Variable):
-        raise TypeError(
+        raise takes_no_variable(
             f"{name}: a plain array cannot take what is differentiated; make it by "
             "wyrmling.array(x) or np.zeros_like(v)"
         )

@@ -19,7 +19,7 @@ from .numbers import FOLDED
 from .objects import member_of
 from .read import is_made
 from .scope import is_built_in
-from .splicing import integer_of, is_own_function, is_primitive
+from .splicing import integer_of, is_own_function, is_primitive, own_of_scipy
 from .state import DictContents, InstanceContents, SetContents
 from .values import (
     REAL,
@@ -103,6 +103,8 @@ class Builtins(Walker):
         made = self.call_mathematics(found, args, keywords, node)
         if made is not None:
             return made
+        if found is np.ndindex or found is np.ndenumerate:
+            return self.call(self.written_out(found.__name__, node), args, keywords, node)
         if getattr(found, "__module__", None) in ("math", "itertools"):
             written = standard.FUNCTIONS.get(found)
             if written is not None and not all(isinstance(one, Known) for one in args):
@@ -125,6 +127,8 @@ class Builtins(Walker):
         is_known = all(isinstance(arg, Known) for arg in args)
         if isinstance(owner, str) and name == "format" and not keywords and not is_known:
             return self.filled_in("format", owner, Row(tuple(args)), node)
+        if isinstance(owner, np.ufunc):
+            return self.array_call(found, args, keywords, node)
         if isinstance(owner, str | bytes | int | float | tuple | np.generic):
             return self.pure(found, args, keywords, node)
         if is_made(found):
@@ -139,6 +143,9 @@ class Builtins(Walker):
             return self.array_call(found, args, keywords, node)
         if is_own_function(found):
             return self.array_call(found, args, keywords, node)
+        own = own_of_scipy(found)
+        if own is not None:
+            return self.array_call(own, args, keywords, node)
         if self._is_numpy(found) and not isinstance(found, type):
             return self.array_call(found, args, keywords, node)
         if isinstance(found, type):

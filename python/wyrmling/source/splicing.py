@@ -19,6 +19,7 @@ import numpy as np
 from .. import _core
 from .creation import CREATORS, FOR_VARIABLES, TRACING, Creation
 from .cuts import FILLED
+from .in_place import Written, written
 from .numbers import LOGICAL, WEAK
 from .recording import Recording, Samples, Unfit, picked
 from .state import ListContents
@@ -37,9 +38,6 @@ from .walker import Walker
 
 IN_PLACE = frozenset(
     {"sort", "fill", "put", "resize", "partition", "itemset", "setfield", "setflags", "byteswap"}
-)
-COPYTO = frozenset(
-    {"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle"}
 )
 # What writes to files, or shows.
 EXPORTS = frozenset(
@@ -103,6 +101,19 @@ def is_own_function(function: Any) -> bool:
     return module.split(".")[0] == "wyrmling" and id(function) in _own_functions()
 
 
+def own_of_scipy(function: Any) -> Any:
+    """Our function for one of ``scipy.special`` that is no ufunc, and so does not ask variables;
+    None for any other.
+    """
+    name = getattr(function, "__name__", "")
+    module = getattr(function, "__module__", None) or ""
+    if name not in ("log_softmax", "logsumexp", "softmax") or not module.startswith("scipy."):
+        return None
+    import wyrmling
+
+    return getattr(wyrmling.special, name)
+
+
 @functools.cache
 def _dispatched() -> list[Any]:
     """The functions of NumPy that take variables."""
@@ -127,7 +138,16 @@ class Splicing(Creation):
             if name in ("stack", *CREATORS) and len(args) == 1 and not keywords:
                 return args[0]
         method = isinstance(function, type(np.ndarray.sum))
-        if "out" in keywords or (method and name in IN_PLACE) or name in COPYTO:
+        single = isinstance(function, np.ufunc) and function.nout == 1 and "out" not in keywords
+        if single and len(args) == function.nargs:
+            args, keywords = args[:-1], {**keywords, "out": args[-1]}
+        if _is_nothing(keywords.get("out")):
+            keywords = {key: one for key, one in keywords.items() if key != "out"}
+        has_out = "out" in keywords
+        writes = written(function, name, has_out)
+        if writes is not None and (not has_out or self._is_allowed(function, name, method)):
+            return self._write(writes, args, keywords, node)
+        if has_out or (method and name in IN_PLACE) or name == "shuffle":
             self.refuse(node, f"{name} that writes to an array", "use what it returns")
         at, key = OF_VALUES.get(name, (len(args), ""))
         if any(map(self.computed, [*args[at : at + 1], keywords.get(key, Known(None))])):
@@ -152,6 +172,21 @@ class Splicing(Creation):
         if not is_primitive(function):
             args = self.without_lists(function, args, node)
         return self._traced(function, args, keywords, node, method)
+
+    def _write(
+        self, writes: Written, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """A function that writes to an array of the function's own."""
+        named = {key: one for key, one in keywords.items() if key != "out"}
+        target = keywords["out"] if writes.way == "out" else next(iter(args), None)
+        if isinstance(target, Row) and len(target.items) == 1:
+            target = target.items[0]
+        if not (isinstance(target, Reference) and self.is_array(target)):
+            self.refuse(node, f"{writes.label} that writes to such an array", "use what it returns")
+        given = [target, *args] if writes.way == "out" else args
+        made = self.array_call(writes, given, named, node)
+        self.replace_array(target, made, node)
+        return target if writes.way == "out" else Known(None)
 
     @staticmethod
     def _is_allowed(function: Any, name: str, method: bool) -> bool:
@@ -198,7 +233,8 @@ class Splicing(Creation):
     ) -> Any:
         # What a primitive does is Python's, and has no text to compare.
         recording = Recording(opaque=is_primitive(function))
-        whole = isinstance(function, np.ufunc) or any(function is one for one in VALUES)
+        inner = getattr(function, "of", function)
+        whole = isinstance(inner, np.ufunc) or any(inner is one for one in VALUES)
         name = getattr(function, "__name__", "this")
         ours = function is np.take_along_axis or is_own_function(function)
         recording.places = ours and name in ("cross_entropy", "take_along_axis")
@@ -411,6 +447,10 @@ class Splicing(Creation):
 
 
 VALUES: frozenset[Any] = frozenset({np.where, np.clip, np.dot, np.stack, np.full_like})
+
+
+def _is_nothing(value: Any) -> bool:
+    return isinstance(value, Known) and value.object is None
 
 
 def integer_of(walker: Walker, value: Any, node: ast.AST) -> Any:

@@ -1,11 +1,11 @@
 """Functions of Python's library that are written in C, as the text that is read in their place.
 
-``math.hypot`` of several numbers, ``math.dist`` and ``math.isclose``, and what
-``itertools`` makes of what it is given. Each gives what its namesake gives, in the same order, and
-asks as few items of an iterator; what ``product`` and ``combinations`` take is gone through when
-they are called, as theirs is. The squares of a distance are added with the error of each
-addition kept (A. Neumaier, Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen,
-1974).
+``math.hypot`` of several numbers, ``math.dist`` and ``math.isclose``, what ``itertools`` makes of
+what it is given, and the indices of NumPy's arrays (``np.ndindex``), as loops over ranges. Each
+gives what its namesake gives, in the same order, and asks as few items of an iterator; what
+``product`` and ``combinations`` take is gone through when they are called, as theirs is. The
+squares of a distance are added with the error of each addition kept (A. Neumaier,
+Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen, 1974).
 """
 
 # ruff: noqa: D103
@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import itertools
 import math
+
+import numpy as np
 
 
 def real(x):
@@ -147,10 +149,43 @@ def combinations_with_replacement(iterable, r):
     return chosen(iterable, r, 0)
 
 
+def ndindex(*shape):
+    if len(shape) == 1 and isinstance(shape[0], tuple):
+        shape = shape[0]
+    if len(shape) > 4:
+        raise ValueError("indices of more than four axes are not read")
+    if len(shape) == 0:
+        yield ()
+    elif len(shape) == 1:
+        for i in range(shape[0]):
+            yield (i,)
+    elif len(shape) == 2:
+        for i in range(shape[0]):
+            for j in range(shape[1]):
+                yield i, j
+    elif len(shape) == 3:
+        for i in range(shape[0]):
+            for j in range(shape[1]):
+                for k in range(shape[2]):
+                    yield i, j, k
+    else:
+        for i in range(shape[0]):
+            for j in range(shape[1]):
+                for k in range(shape[2]):
+                    for m in range(shape[3]):
+                        yield i, j, k, m
+
+
+def ndenumerate(arr):
+    for index in ndindex(arr.shape):
+        yield index, arr[index]
+
+
 WRITTEN = (
     (math, (isclose, hypot, dist)),
     (itertools, (chain, pairwise, accumulate, starmap, takewhile, dropwhile)),
     (itertools, (product, combinations, combinations_with_replacement)),
+    (np, (ndindex, ndenumerate)),
 )
 FUNCTIONS = {
     getattr(module, one.__name__): one.__name__ for module, many in WRITTEN for one in many

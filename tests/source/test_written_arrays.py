@@ -1,0 +1,109 @@
+"""NumPy's functions that write to an array of the function's own, and those of their indices."""
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+
+special = pytest.importorskip("scipy.special")
+X = np.array([0.6, 1.3, 0.9])
+
+
+def out(x):
+    made = np.zeros(3)
+    same = made
+    result = np.multiply(x, 2, out=made)
+    np.add(made, x, made)
+    np.cumsum(made * x, out=made)
+    made[0] += x[1]
+    return same * result + np.exp(x, out=None)
+
+
+def out_where(x):
+    return np.divide(x[0], x, out=np.zeros_like(x), where=np.array([True, False, True]))
+
+
+def out_in_a_loop(x):
+    made = np.ones(3)
+    for i in range(3):
+        np.multiply(made, x * i + 1.0, out=made)
+    return made
+
+
+def added_at(x):
+    made = np.zeros(2)
+    np.add.at(made, [0, 0, 1], x)
+    return made**2
+
+
+def filled(x):
+    made = np.zeros((3, 3))
+    made.fill(x[0])
+    np.fill_diagonal(made, x)
+    row = np.zeros(3)
+    np.copyto(row, x * 2)
+    np.copyto(row, x[0] ** 2, where=[True, False, False])
+    np.put(row, [1], [x[2]])
+    return made @ row
+
+
+def sorted_in_place(x):
+    made = x * 2
+    made.sort()
+    return made * np.arange(1.0, 4.0)
+
+
+def methods_of_ufuncs(x):
+    outer = np.multiply.outer(x, x) + np.subtract.outer(x, [1.0, 2.0, 3.0])
+    return np.add.reduce(outer, axis=-1) * np.maximum.reduce(x) + np.multiply.accumulate(x)
+
+
+def indices(x):
+    table = np.outer(x, x)
+    made = np.zeros(table.shape)
+    for (i, j), value in np.ndenumerate(table):
+        made[i, j] = value * (i + 2 * j)
+    for at in np.ndindex(table.shape):
+        made[at] += table[at] ** 2
+    for (k,) in np.ndindex(3):
+        made[k, 0] *= x[k]
+    for i, j, k in np.ndindex(2, 1, 3):
+        made[i, j] += x[k] * (k + 1)
+    return made
+
+
+def of_scipy(x):
+    return special.softmax(x) * special.logsumexp(x) + special.log_softmax(x)
+
+
+FUNCTIONS = [
+    *(out, out_where, out_in_a_loop, added_at, filled, sorted_in_place, methods_of_ufuncs),
+    *(indices, of_scipy),
+]
+
+
+@pytest.mark.parametrize("mode", ["source", "auto"])
+@pytest.mark.parametrize("f", FUNCTIONS)
+def test_derivatives(f, mode):
+    wanted = f(X.copy())
+    seed = np.cos(np.arange(wanted.size) + 1.0).reshape(wanted.shape)
+    value, pull = wy.pullback(f, X.copy(), mode=mode)
+    np.testing.assert_allclose(value, wanted, rtol=1e-13)
+    steps = [np.sum(seed * (f(X + h) - f(X - h))) / 2e-5 for h in np.eye(3) * 1e-5]
+    np.testing.assert_allclose(pull(seed)[0], steps, rtol=1e-7, atol=1e-8)
+
+
+def test_what_is_not_the_functions_own_is_refused():
+    def argument(x):
+        np.multiply(x, 2, out=x)
+        return x
+
+    def view(x):
+        made = np.zeros(3)
+        part = made[:2]
+        np.add(part, 1.0, out=part)
+        return made * x
+
+    for f in (argument, view):
+        with pytest.raises(wy.SourceError, match="that writes to"):
+            wy.grad(lambda x, f=f: f(x).sum(), mode="source")(X)
