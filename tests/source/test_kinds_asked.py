@@ -148,3 +148,53 @@ def test_what_is_beside_is_the_object_itself(mode):
         assert table is TABLE
         assert beside is array
         assert type(x) is float
+
+
+def expect_array(x):
+    if not isinstance(x, np.ndarray):
+        raise TypeError("no array")
+
+
+def test_a_function_that_expects_a_kind_is_read_where_tracing_fails():
+    def asserts(x):
+        # The statement itself is written anew by pytest.
+        if not isinstance(x, np.ndarray):
+            raise AssertionError
+        return np.sum(x**2)
+
+    def calls(x):
+        expect_array(x)
+        return np.sum(x**2)
+
+    def number(x):
+        if type(x) is not float:
+            raise ValueError("no float")
+        return x * x
+
+    x = np.array([1.0, 2.0])
+    for _ in range(3):
+        np.testing.assert_array_equal(wy.grad(asserts)(x), 2 * x)
+        np.testing.assert_array_equal(wy.grad(calls)(x), 2 * x)
+        assert wy.grad(number)(3.0) == 6.0
+        # Where Python raises it is what Python raises, without a note or a context.
+        with pytest.raises(TypeError, match="no array") as raised:
+            wy.grad(calls)(2.0)
+        assert not hasattr(raised.value, "__notes__")
+        with pytest.raises(ValueError, match="no float"):
+            wy.grad(number)(x)
+    with pytest.raises(TypeError, match="no array"):
+        wy.grad(calls, mode="trace")(x)
+
+
+def test_what_a_function_raises_stays_as_it_is_where_it_is_not_read():
+    seen = []
+
+    def f(x):
+        seen.append(isinstance(x, float))
+        raise KeyError("own")
+
+    with pytest.raises(KeyError, match="own") as raised:
+        wy.grad(f)(1.0)
+    assert len(seen) == 1
+    assert raised.value.__context__ is None
+    assert not hasattr(raised.value, "__notes__")

@@ -40,7 +40,7 @@ from .chained import (
     program,
 )
 from .leaving import goes_on, left_at, left_error, neither, takes_no_variable
-from .policy import Record, has_loop, may_print, record
+from .policy import Record, has_loop, may_ask_kind, may_print, record
 from .programs import Left
 from .refuse import SourceError, Unreadable
 from .scope import Needs
@@ -105,8 +105,9 @@ class Chosen:
             self._run(args, kwargs)
         try:
             return self._trace(args, kwargs)
-        except TypeError as error:
-            if not (takes_no_variable(error) or (left and self.mode == "source")):
+        except Exception as error:
+            from_source = left and self.mode == "source" and isinstance(error, TypeError)
+            if not (from_source or self.may_read(error)):
                 raise
             failure = error
         try:
@@ -121,6 +122,14 @@ class Chosen:
         finally:
             # Its traceback has this frame.
             del failure
+
+    def may_read(self, error: Exception) -> bool:
+        """Whether a call may be read that raised this when it was traced: what it calls takes no
+        variables, or it may have asked of what kind one is, as ``assert isinstance(x, float)``.
+        """
+        if takes_no_variable(error):
+            return True
+        return self.mode == "auto" and not self.record.prints and may_ask_kind(self.inner)
 
     def _printing(
         self,
@@ -178,6 +187,7 @@ class Chosen:
         for this call alone: with what it found while it was read, in case that goes on changing.
         """
         arguments = None
+        unread: Exception | None = None
         try:
             arguments = self._arguments(args, kwargs)
             if any(isinstance(leaf, Variable) for leaf in arguments.leaves):
@@ -190,7 +200,12 @@ class Chosen:
             if isinstance(error, Misfit) and arguments is not None and not may_print(self.inner):
                 # It was read up to its result, so it has no effects.
                 self._run(args, kwargs)
-            raise neither(self.inner, failure, error) from None
+            if takes_no_variable(failure):
+                raise neither(self.inner, failure, error) from None
+            unread = error
+        if unread is not None:
+            # It is the function's own, and stays as it is.
+            raise failure
         if isinstance(found, int):
             self._run(args, kwargs)
             if prints:

@@ -38,7 +38,7 @@ def left_error(
     f: Callable[..., Any],
     specialization: Specialization | None,
     exit: int | Exception | None,
-    error: TypeError,
+    error: Exception,
 ) -> SourceError:
     """The error of a function that was left, returns, and cannot be traced."""
     name = getattr(f, "__qualname__", type(f).__qualname__)

@@ -24,6 +24,7 @@ MOST_SIGNATURES = 16
 MOST_COMPILED = 24
 MOST_ASKED = 128
 MOST_LOOKED_AT = 50
+KINDS_ASKED = frozenset({"isinstance", "type", "hasattr", "__class__"})
 
 _BACKWARD = frozenset(code for name, code in dis.opmap.items() if "JUMP_BACKWARD" in name)
 
@@ -84,6 +85,16 @@ def may_print(f: Callable[..., Any]) -> bool:
     """Whether a function names ``print``, or a function that it names does, and so on: if it were
     traced and could not be, it would have printed already.
     """
+    return _mentions(f, frozenset({"print"}))
+
+
+def may_ask_kind(f: Callable[..., Any]) -> bool:
+    """Whether a function, or one that it names, names what tells a variable from an array."""
+    return _mentions(f, KINDS_ASKED)
+
+
+def _mentions(f: Callable[..., Any], names: frozenset[str]) -> bool:
+    """Whether there is one of these names in a function, or in one that it names, and so on."""
     try:
         waiting: list[Any] = [read.callee(f).function]
     except Unreadable:
@@ -98,7 +109,7 @@ def may_print(f: Callable[..., Any]) -> bool:
         codes = [code]
         while codes:
             each = codes.pop()
-            if "print" in each.co_names:
+            if not names.isdisjoint(each.co_names):
                 return True
             codes += [one for one in each.co_consts if isinstance(one, types.CodeType)]
             found = [function.__globals__.get(name) for name in each.co_names]
