@@ -99,6 +99,8 @@ class Methods(Walker):
         has = ("int64", "int", "bool") if hasattr(int, name) else ("int64",)
         if name == "is_integer" and not args and owner.kind in has:
             return Known(True)
+        if name == "bit_length" and not args and owner.kind in ("int", "bool"):
+            return self.call(self.written_out(name, node), [owner], {}, node)
         if name == "item" and not args and owner.kind in ("float64", "float32", "int64"):
             # Tracing has the plain number, without a gradient.
             self.ask_kind(owner)

@@ -149,6 +149,14 @@ def combinations_with_replacement(iterable, r):
     return chosen(iterable, r, 0)
 
 
+def bit_length(number):
+    rest, found = abs(int(number)), 0
+    while rest:
+        rest >>= 1
+        found += 1
+    return found
+
+
 def ndindex(*shape):
     if len(shape) == 1 and isinstance(shape[0], tuple):
         shape = shape[0]

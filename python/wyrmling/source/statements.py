@@ -14,7 +14,7 @@ from typing import Any
 
 from .frames import Handler
 from .join import Incoming
-from .state import ArrayContents, GrownContents, InstanceContents, ListContents
+from .state import ArrayContents, DictContents, GrownContents, InstanceContents, ListContents
 from .values import Caught, Choice, Known, Reference, Row, Single, Unset
 from .walker import Ended, Walker
 
@@ -168,6 +168,9 @@ class Statements(Walker):
             if isinstance(contents, ListContents) and operator == "Mult":
                 made = self.contents(self.binary(operator, before, value, node), node)
                 self.store(before, made, node)
+                return before
+            if isinstance(contents, DictContents) and operator == "BitOr":
+                self.call_method("update", before, [value], {}, node)
                 return before
             if isinstance(contents, InstanceContents):
                 from .numbers import IN_PLACE

@@ -365,3 +365,11 @@ def product_of_list_matrices(m):
 @at(1.5)
 def equality_of_containers(x):
     return x * ([1, 2] == [1, 2]) + ((x, 1) == (x, 1)) + ([x] != [2.0])
+
+
+@at(1.5)
+def dict_updated_in_place(x):
+    d = {"a": x, "b": 2.0}
+    same = d
+    d |= {"b": x * x, "c": 3.0 * x}
+    return same["a"] * same["b"] + d["c"] * len(same)

@@ -248,3 +248,14 @@ def members_of_an_enumeration(x):
     if x > Level.LOW and Level.HIGH != x:
         return y**Level.HIGH
     return y + Level.HIGH % x
+
+
+@at(1.5, 9)
+@at(1.5, 0)
+@at(1.5, -8)
+@at(1.5, 2**40)
+def bits_of_an_integer(x, n):
+    total = x * n.bit_length()
+    for k in range(5):
+        total += x**k * (k * 3).bit_length()
+    return total * True.bit_length()
