@@ -3,7 +3,6 @@
 # What ``mode="source"`` refuses.
 REFUSED = {
     "array_assignment.argument_is_changed",
-    "array_assignment.fancy_assigned",
     "array_assignment.integers_truncate",
     "array_assignment.row_is_a_view",
     "array_assignment.rows_changed_in_a_loop",

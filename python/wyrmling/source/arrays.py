@@ -38,6 +38,8 @@ from .values import (
 
 WRITE = "copy it first, or make a new array"
 ALL = Known(slice(None))
+MOST_ROWS = 64
+"""How many rows are assigned to one by one."""
 
 
 class Arrays(Creation):
@@ -123,13 +125,21 @@ class Arrays(Creation):
             return Row(tuple(integer_of(self, part, node) for part in index.items))
         return integer_of(self, index, node)
 
-    def _listed_rows(self, parts: Sequence[Any], node: ast.AST) -> list[Any] | None:
-        """The index of each row, if rows are named by a list of integers that are computed."""
+    def _listed_rows(self, parts: Sequence[Any], node: ast.AST, most: int = 0) -> list[Any] | None:
+        """The index of each row, if rows are named by a list of integers that are computed, or by
+        an array of at most so many integers.
+        """
         first, *rest = parts
-        contents = self.state.heap.get(first.address) if isinstance(first, Reference) else None
-        if not isinstance(contents, ListContents) or not all(map(is_slice, rest)):
+        if not all(map(is_slice, rest)):
             return None
-        items = [integer_of(self, one, node) for one in contents.items]
+        array = self.array_of(first)
+        contents = self.state.heap.get(first.address) if isinstance(first, Reference) else None
+        if isinstance(contents, ListContents):
+            items = [integer_of(self, one, node) for one in contents.items]
+        elif is_integers(array) and len(array.shape) == 1 and 0 < array.shape[0] <= most:
+            items = self.items(first, node)
+        else:
+            return None
         if not all(map(is_index, items)) or all(isinstance(one, Known) for one in items):
             return None
         return [Row((one, *rest)) if rest else one for one in items]
@@ -234,7 +244,7 @@ class Arrays(Creation):
         value = self.as_array(value, node)
         index = self._with_integers(index, node)
         parts = index.items if isinstance(index, Row) else (index,)
-        listed = self._listed_rows(parts, node)
+        listed = self._listed_rows(parts, node, MOST_ROWS)
         if listed is not None:
             self._store_rows(owner, listed, value, node)
             return
