@@ -42,7 +42,7 @@ pub use settings::{L2Per, Settings};
 pub(crate) use snapshot::check_numbers;
 pub use snapshot::{Resumed, Snapshot};
 
-use crate::array::{Array, Dense, Typed, with_real};
+use crate::array::{Array, Typed, with_real};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::order;
@@ -56,14 +56,17 @@ use state::States;
 use undo::RowsCopy;
 pub(crate) use undo::Touched;
 
+/// Parameters and their gradients.
+type Collected<'p> = SmallVec<[(&'p Param, Gradient); 4]>;
+
 /// A gradient to apply to a table: rows, or of the table's shape.
-struct Work<'p> {
-    table: &'p Arc<Table>,
+struct Work<'w> {
+    table: &'w Arc<Table>,
     state: Arc<State>,
     /// Read once: another thread may set the learning rate meanwhile.
     settings: Settings,
-    rows: Option<Dense<u32>>,
-    values: Array,
+    rows: Option<&'w [u32]>,
+    values: &'w Array,
 }
 
 impl Work<'_> {
@@ -71,7 +74,7 @@ impl Work<'_> {
     fn touched(&self) -> Touched<'_> {
         Touched {
             table: self.table,
-            rows: self.rows.as_ref().map(Dense::as_slice),
+            rows: self.rows,
         }
     }
 
@@ -169,23 +172,27 @@ impl Optimizer {
     /// memory to take the step back, [`Error::Interrupted`] if the caller asked to stop; no parameter
     /// is changed then.
     pub fn step<P: AsRef<Param>>(&self, params: &[P]) -> Result<()> {
-        let params: SmallVec<[&Param; 8]> = params.iter().map(AsRef::as_ref).collect();
-        self.step_all(&params)
+        self.step_all(&mut collected(params, Param::gradient)?)
     }
 
-    /// As [`step`](Self::step), and then clears the gradients.
+    /// As [`step`](Self::step), and clears the gradients.
     ///
     /// # Errors
     /// As [`step`](Self::step); the gradients are kept then.
     pub fn step_and_clear<P: AsRef<Param>>(&self, params: &[P]) -> Result<()> {
-        self.step(params)?;
-        params.iter().for_each(|param| param.as_ref().zero_grad());
-        Ok(())
+        let mut gradients = collected(params, Param::take_gradient)?;
+        let done = self.step_all(&mut gradients);
+        if done.is_err() {
+            gradients
+                .into_iter()
+                .for_each(|(param, gradient)| param.put_back(gradient));
+        }
+        done
     }
 
-    fn step_all(&self, params: &[&Param]) -> Result<()> {
+    fn step_all(&self, gradients: &mut Collected<'_>) -> Result<()> {
         let mut work = SmallVec::new();
-        self.prepare(params, &mut work)?;
+        self.prepare(gradients, &mut work)?;
         let tables = || work.iter().map(|item| &**item.table);
         interrupt::check()?;
         if work.iter().all(|item| item.values.size() <= BRIEF)
@@ -240,8 +247,8 @@ impl Optimizer {
     /// parameter is not being trained; no parameter is changed then. [`Error::NotFinite`] if
     /// the step leads to NaN or infinity.
     pub(crate) fn step_shared(&self, params: &[&Param]) -> Result<()> {
-        let mut work = SmallVec::new();
-        self.prepare(params, &mut work)?;
+        let (mut gradients, mut work) = (collected(params, Param::gradient)?, SmallVec::new());
+        self.prepare(&mut gradients, &mut work)?;
         let _locks = Table::beside(work.iter().map(|item| &**item.table))?;
         for item in &work {
             // SAFETY: the table is being trained and `_locks` excludes plain access to it, so
@@ -272,13 +279,14 @@ impl Optimizer {
         })
     }
 
-    /// Adds what there is to apply to `work`, where it stays, by table, checked.
-    fn prepare<'p>(&self, params: &[&'p Param], work: &mut SmallVec<[Work<'p>; 4]>) -> Result<()> {
-        for param in params {
+    /// Adds what there is to apply to `work`, where it stays, checked. Gradients of rows are put in one piece.
+    fn prepare<'w>(
+        &self,
+        gradients: &'w mut Collected<'_>,
+        work: &mut SmallVec<[Work<'w>; 4]>,
+    ) -> Result<()> {
+        for (param, gradient) in gradients {
             interrupt::check()?;
-            let Some(gradient) = param.gradient() else {
-                continue;
-            };
             if !gradient.is_finite() {
                 return Err(Error::NotFinite(format!(
                     "{}: the gradient holds NaN or infinity",
@@ -289,9 +297,9 @@ impl Optimizer {
             // What follows writes to the table without looking.
             gradient.check(table.ty(), || table.label())?;
             let (rows, values) = match gradient {
-                Gradient::Dense(values) => (None, values),
+                Gradient::Dense(values) => (None, &*values),
                 Gradient::Rows(rows) => {
-                    let (indices, values) = rows.try_into_concat()?;
+                    let (indices, values) = rows.in_one_piece()?;
                     (Some(indices), values)
                 }
             };
@@ -304,14 +312,10 @@ impl Optimizer {
                 values,
             });
         }
-        // In a fixed order, so that two callers cannot wait for each other.
-        order::sort_few_by_key(work, |w| w.table.id() as usize);
-        if work.windows(2).any(|w| w[0].table.id() == w[1].table.id()) {
-            return Err(Error::Value(
-                "parameters: the same parameter was given twice".into(),
-            ));
+        match work.windows(2).any(|w| w[0].table.id() == w[1].table.id()) {
+            true => Err(given_twice()),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// What a gradient is applied to.
@@ -335,7 +339,7 @@ impl Optimizer {
         let target = self.target(work);
         with_real!(work.table.ty().dtype, T => {
             let numbers = <T as Typed>::slice(work.values.view().data);
-            match &work.rows {
+            match work.rows {
                 None => {
                     let mut scratch = match access {
                         Access::Alone => Scratch::<T>::none(),
@@ -346,7 +350,6 @@ impl Optimizer {
                     unsafe { apply::dense(access, &target, numbers, 1, &mut scratch) };
                 }
                 Some(indices) => {
-                    let indices = indices.as_slice();
                     let (width, count) = (work.table.width(), indices.len());
                     let mut scratch = match (target.groups(), access) {
                         (false, _) => Scratch::<T>::none(),
@@ -368,6 +371,37 @@ impl Optimizer {
         });
         Ok(())
     }
+}
+
+/// The parameters that have a gradient, each with the gradient that `of` finds, by table: in a fixed order, so that
+/// two callers cannot wait for each other.
+///
+/// # Errors
+/// [`Error::Value`] if a parameter is given twice.
+fn collected<'p, P: AsRef<Param>>(
+    params: &'p [P],
+    of: impl Fn(&Param) -> Option<Gradient>,
+) -> Result<Collected<'p>> {
+    let mut params: SmallVec<[&Param; 8]> = params.iter().map(AsRef::as_ref).collect();
+    order::sort_few_by_key(&mut params, |param| param.table().id() as usize);
+    let is_again = |k: usize| {
+        let param = params[k];
+        let before = params[..k].iter().rev();
+        before
+            .take_while(|other| Arc::ptr_eq(other.table(), param.table()))
+            .any(|&other| std::ptr::eq(other, param))
+    };
+    if (1..params.len()).any(|k| is_again(k) && params[k].gradient().is_some()) {
+        return Err(given_twice());
+    }
+    let with_gradients = params
+        .into_iter()
+        .filter_map(|param| Some((param, of(param)?)));
+    Ok(with_gradients.collect())
+}
+
+fn given_twice() -> Error {
+    Error::Value("parameters: the same parameter was given twice".into())
 }
 
 #[cfg(test)]
@@ -421,8 +455,10 @@ mod tests {
                 let ones = Dense::new(shape, vec![1.0_f32; COUNT]).unwrap();
                 param.accumulate(Gradient::Dense(ones.into())).unwrap();
                 let optimizer = Optimizer::new(rule, Settings::new(0.5)).unwrap();
+                let params = [&param];
+                let mut gradients = collected(&params, Param::gradient).unwrap();
                 let mut work = SmallVec::new();
-                optimizer.prepare(&[&param], &mut work).unwrap();
+                optimizer.prepare(&mut gradients, &mut work).unwrap();
                 for touched in work[0].all_touched() {
                     // The counts of steps are few, but for rows of one number.
                     let few = touched.table.ty().size() < grouped::PIECE;

@@ -44,7 +44,7 @@ impl Optimizer {
             few && lr <= LARGEST_LR
                 && l2 <= 1.0
                 && lr * l2 <= 1.0
-                && is_within(&item.values)
+                && is_within(item.values)
                 // SAFETY: by the conditions of this function, the rows are those of the table, which nobody else
                 // uses.
                 && touched.all(|touched| unsafe { touched.is_within(ORDINARY) })
@@ -58,7 +58,7 @@ mod tests {
 
     use super::*;
     use crate::array::{DType, Dense, Type};
-    use crate::optim::L2Per;
+    use crate::optim::{Collected, L2Per, collected};
     use crate::table::{Gradient, Param, Rows};
 
     const ADAGRAD: Rule = Rule::Adagrad { eps: 1e-300 };
@@ -82,9 +82,13 @@ mod tests {
         param
     }
 
+    fn of<'p>(params: &'p [&Param]) -> Collected<'p> {
+        collected(params, Param::gradient).unwrap()
+    }
+
     fn is_ordinary(optimizer: &Optimizer, params: &[&Param]) -> bool {
-        let mut work = SmallVec::new();
-        optimizer.prepare(params, &mut work).unwrap();
+        let (mut gradients, mut work) = (of(params), SmallVec::new());
+        optimizer.prepare(&mut gradients, &mut work).unwrap();
         // SAFETY: this thread alone has the tables, and `prepare` has checked the rows.
         unsafe { optimizer.is_ordinary(&work) }
     }
@@ -126,8 +130,9 @@ mod tests {
     fn a_learning_rate_that_is_set_during_a_step_counts_from_the_next() {
         let optimizer = Optimizer::new(MOMENTUM, settings(0.5, 0.0)).unwrap();
         let param = parameter(0.5, -2.0, 3, 2);
-        let mut work = SmallVec::new();
-        optimizer.prepare(&[&param], &mut work).unwrap();
+        let params = [&param];
+        let (mut gradients, mut work) = (of(&params), SmallVec::new());
+        optimizer.prepare(&mut gradients, &mut work).unwrap();
         optimizer.set_lr(1e308).unwrap();
         // SAFETY: this thread alone has the table, and `prepare` has checked the rows.
         assert!(unsafe { optimizer.is_ordinary(&work) });

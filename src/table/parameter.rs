@@ -77,6 +77,17 @@ impl Param {
         *self.slot() = Some(gradient);
     }
 
+    /// The gradient, which this has no longer.
+    pub(crate) fn take_gradient(&self) -> Option<Gradient> {
+        self.slot().take()
+    }
+
+    /// Adds a gradient that was [taken](Self::take_gradient) to what was collected since: nothing, unless another
+    /// thread collects at the same time. Only then may memory lack, and what was collected since stays alone.
+    pub(crate) fn put_back(&self, gradient: Gradient) {
+        let _ = self.accumulate(gradient);
+    }
+
     /// Forgets the gradient.
     pub fn zero_grad(&self) {
         *self.slot() = None;

@@ -83,7 +83,8 @@ impl Rows {
             ));
         }
         element_count(&ty.shape)?;
-        let expected: Shape = [indices.shape(), row].concat().into();
+        let mut expected = Shape::from_slice(indices.shape());
+        expected.extend_from_slice(row);
         check_values(&values, &ty, &expected)?;
         check_indices(|| "rows".into(), indices.as_slice(), n)?;
         Ok(Rows::of(ty, At::Index(indices), values))
@@ -207,25 +208,26 @@ impl Rows {
         Ok((indices, values))
     }
 
-    /// As [`try_concat`](Self::try_concat), without a copy of what is one piece already.
+    /// Puts indices and rows in one piece each, in the order they arose, and returns both.
     ///
     /// # Errors
-    /// As [`try_concat`](Self::try_concat).
-    pub(crate) fn try_into_concat(mut self) -> Result<(Dense<u32>, Array)> {
-        let first = self.parts.pop();
-        match (first, &self.parts[..]) {
-            (
-                Some(Placed {
+    /// As [`try_concat`](Self::try_concat); nothing is changed then.
+    pub(crate) fn in_one_piece(&mut self) -> Result<(&[u32], &Array)> {
+        let is_one = |parts: &[Placed]| matches!(parts, [part] if matches!(part.at, At::Index(_)));
+        if !is_one(&self.parts) {
+            let (indices, values) = self.try_concat()?;
+            *self = Rows::of(self.ty.clone(), At::Index(indices.into()), values);
+        }
+        match &self.parts[..] {
+            [
+                Placed {
                     at: At::Index(indices),
                     values,
                     ..
-                }),
-                [],
-            ) => return Ok((indices, values)),
-            (first, _) => self.parts.extend(first),
+                },
+            ] => Ok((indices.as_slice(), values)),
+            _ => unreachable!("they have just been put in one piece"),
         }
-        let (indices, values) = self.try_concat()?;
-        Ok((Dense::from(indices), values))
     }
 
     /// The same gradient with ascending indices, each once.

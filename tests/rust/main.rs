@@ -41,6 +41,7 @@ mod simplify_ranges;
 mod simplify_values;
 mod soundness;
 mod split;
+mod step_and_clear;
 mod structured;
 mod train;
 mod trainer;
