@@ -326,15 +326,18 @@ impl<'a> Worker<'a> {
         // SAFETY: the samples were bound just now, and staged ones change in `window` alone. `fit` holds
         // the locks of all tables.
         let loss = unsafe { self.step.run(&self.staged, samples) };
-        let finite = loss.and_then(|loss| match loss.is_finite() {
-            true => Ok(loss),
-            false => Err(Error::NotFinite(format!("the loss became {loss}"))),
-        });
-        if is_group && matches!(&finite, Err(error) if !matches!(error, Error::Interrupted)) {
-            return Ok(false);
-        }
-        let Some(loss) = shared.goes_on(finite)? else {
-            return Ok(true);
+        // A result is large to move: that of most batches goes no further.
+        let loss = match loss {
+            Ok(loss) if loss.is_finite() => loss,
+            failed => {
+                let failed = failed.and_then(|loss| {
+                    Err::<(), _>(Error::NotFinite(format!("the loss became {loss}")))
+                });
+                if is_group && !matches!(failed, Err(Error::Interrupted)) {
+                    return Ok(false);
+                }
+                return shared.goes_on(failed).map(|_| true);
+            }
         };
         // A round's gradients are applied when all are computed, in the order of the workers.
         if shared.in_turn {
