@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use numpy::{IntoPyArray, Ix1, PyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes};
+use pyo3::types::{PyBool, PyBytes, PyDict};
 
 use super::argument::borrowed;
 use super::convert::type_name;
 use super::long_call::long_call;
 use crate::error::Error;
 use crate::io::interactions::{self, Format};
-use crate::io::tensors::{self, Contents, Tensor, TensorPlace};
+use crate::io::tensors::{self, Contents, Tensor};
 use crate::io::{Column, Delimiter, Ids, Taken, role_of};
 
 /// Users, items, ids of users, ids of items, ratings.
@@ -165,11 +165,17 @@ fn write_tensors<'py>(
     py: Python<'py>,
     path: PathBuf,
     format: String,
-    about: BTreeMap<String, String>,
-    tensors: BTreeMap<String, (String, Vec<usize>, Bound<'py, PyAny>)>,
+    about: &Bound<'py, PyDict>,
+    tensors: &Bound<'py, PyDict>,
 ) -> PyResult<()> {
+    let mut texts = BTreeMap::new();
+    for (name, text) in about {
+        texts.insert(name.extract()?, text.extract()?);
+    }
     let mut arrays = Vec::new();
-    for (name, (dtype, shape, bytes)) in tensors {
+    for (name, tensor) in tensors {
+        let name: String = name.extract()?;
+        let (dtype, shape, bytes): (String, Vec<usize>, Bound<'py, PyAny>) = tensor.extract()?;
         let bytes = borrowed::<u8, Ix1>(&name, &bytes)?;
         arrays.push((name, dtype, shape, bytes));
     }
@@ -188,7 +194,7 @@ fn write_tensors<'py>(
     }
     let contents = Contents {
         format,
-        about,
+        about: texts,
         tensors,
     };
     long_call(py, |caller| tensors::save(&path, &contents, caller.stop()))
@@ -213,7 +219,7 @@ fn read_tensors<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
     formats: Vec<String>,
-) -> PyResult<PyContents<PyTensor<'py>>> {
+) -> PyResult<PyContents<'py>> {
     let formats: Vec<&str> = formats.iter().map(String::as_str).collect();
     let read = if let Ok(bytes) = source.cast::<PyBytes>() {
         let bytes = bytes.as_bytes();
@@ -229,11 +235,11 @@ fn read_tensors<'py>(
         })?;
         long_call(py, |caller| tensors::load(&path, &formats, caller.stop()))?
     };
-    let array = |(name, tensor): (String, Tensor<Vec<u8>>)| {
-        let bytes = tensor.bytes.into_pyarray(py);
-        (name, (tensor.dtype, tensor.shape, bytes))
-    };
-    let tensors = read.tensors.into_iter().map(array).collect();
+    let tensors = PyDict::new(py);
+    for (name, tensor) in read.tensors {
+        let array: PyTensor<'py> = (tensor.dtype, tensor.shape, tensor.bytes.into_pyarray(py));
+        tensors.set_item(name, array)?;
+    }
     Ok((read.format, read.about, tensors))
 }
 
@@ -241,7 +247,7 @@ fn read_tensors<'py>(
 type PyTensorPlace = (String, Vec<usize>, u64, u64, Option<String>);
 
 /// What a file holds: its format, texts by name, and tensors by name.
-type PyContents<T> = (String, BTreeMap<String, String>, BTreeMap<String, T>);
+type PyContents<'py> = (String, BTreeMap<String, String>, Bound<'py, PyDict>);
 
 /// Reads the header of a safetensors file.
 ///
@@ -257,25 +263,24 @@ type PyContents<T> = (String, BTreeMap<String, String>, BTreeMap<String, T>);
 /// Raises:
 ///     ValueError: another format, or a header that is not valid.
 #[pyfunction]
-fn tensor_places(
+fn tensor_places<'py>(
+    py: Python<'py>,
     head: &[u8],
     size: u64,
     formats: Vec<String>,
-) -> PyResult<PyContents<PyTensorPlace>> {
+) -> PyResult<PyContents<'py>> {
     let formats: Vec<&str> = formats.iter().map(String::as_str).collect();
     let found = tensors::layout(&mut &*head, size, &formats).map_err(|error| match error {
         Error::File(..) => Error::Value(format!("head: {} bytes hold no header", head.len())),
         other => other,
     });
     let found = found?;
-    let place = |(name, place): (String, TensorPlace)| {
+    let places = PyDict::new(py);
+    for (name, place) in found.tensors {
         let end = place.start + place.len as u64;
-        (
-            name,
-            (place.dtype, place.shape, place.start, end, place.checksum),
-        )
-    };
-    let places = found.tensors.into_iter().map(place).collect();
+        let place: PyTensorPlace = (place.dtype, place.shape, place.start, end, place.checksum);
+        places.set_item(name, place)?;
+    }
     Ok((found.format, found.about, places))
 }
 
