@@ -363,6 +363,27 @@ mod tests {
     }
 
     #[test]
+    fn a_number_replaces_a_number_and_no_array_of_one() {
+        let number = Dense::scalar(1.5);
+        let one = Dense::new(&[1], vec![1.5]).unwrap();
+        for special in [-0.0, f64::NAN, f64::INFINITY, 5e-324] {
+            let mut replaced = number.clone();
+            assert!(replaced.replace_number(&Dense::scalar(special)));
+            assert_eq!(replaced.as_slice()[0].to_bits(), special.to_bits());
+            assert!(replaced.shape().is_empty());
+        }
+        for (mut to, by) in [
+            (number.clone(), &one),
+            (one.clone(), &number),
+            (one.clone(), &one),
+        ] {
+            let before = to.shape().to_vec();
+            assert!(!to.replace_number(by));
+            assert_eq!((to.shape(), to.as_slice()), (&before[..], &[1.5][..]));
+        }
+    }
+
+    #[test]
     fn several_elements_that_are_few_have_a_block() {
         for count in 0..FEW + 3 {
             let elements: Vec<f64> = (0..count).map(|i| i as f64 + 0.5).collect();

@@ -46,7 +46,7 @@ pub trait Hook: Any {
 }
 
 /// The hooks of a node, by number.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct Hooks {
     /// Each with its number, in the order of these; `None` where one was taken away.
     pub(super) list: Vec<(u64, Option<Rc<dyn Hook>>)>,

@@ -85,11 +85,7 @@ pub(crate) unsafe fn dense<T: Number>(
     // The others go on in pieces, between which a step on a huge parameter can be interrupted.
     if target.adds() && gradient.len() <= PIECE {
         let Settings { lr, l2, .. } = target.settings;
-        let times = match target.counts_occurrences() {
-            true => samples as f64,
-            false => 1.0,
-        };
-        let decay = T::of(-lr * l2 * times);
+        let decay = T::of(-lr * l2 * target.penalty_count(samples));
         // SAFETY: others use the table by moves if at all, by the conditions of this function. The gradient
         // was just found to be as long as the table.
         return unsafe { sgd::all(target.table, lr, decay, gradient) };

@@ -45,6 +45,14 @@ impl StepTarget<'_> {
         self.settings.l2 != 0.0 && self.settings.l2_per == L2Per::Sample
     }
 
+    /// How often the penalty counts for a gradient of the table's shape, which is that of so many samples.
+    pub(super) fn penalty_count(&self, samples: usize) -> f64 {
+        match self.counts_occurrences() {
+            true => samples as f64,
+            false => 1.0,
+        }
+    }
+
     /// Whether it matters which occurrences are of the same row.
     pub(super) fn groups(&self) -> bool {
         !self.adds() || self.settings.l2 != 0.0 && !self.counts_occurrences()

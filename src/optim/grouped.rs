@@ -413,7 +413,7 @@ pub(super) unsafe fn all<T: Number>(
     samples: usize,
     scratch: &mut Scratch<T>,
 ) {
-    let update = Update::new(target).of_samples(samples);
+    let update = Update::new(target).with_penalties(target.penalty_count(samples));
     let source = GradientSource::All(gradient);
     // SAFETY: the gradient has as many numbers as the table, and others use the table and its state as
     // `access` says, by the conditions of this function.

@@ -240,12 +240,8 @@ mod tests {
                     };
                     let found = step(2e-6, width, rows);
                     for (k, &x) in found.iter().enumerate() {
-                        let expected = 1.0
-                            - if changed.contains(&k) {
-                                2.0_f64.powi(-24)
-                            } else {
-                                0.0
-                            };
+                        let below_one = 1.0 - 2.0_f64.powi(-24);
+                        let expected = if changed.contains(&k) { below_one } else { 1.0 };
                         assert_eq!(x, expected, "{width} {rows:?} {k}");
                     }
                 }

@@ -168,7 +168,7 @@ impl<'a> Touched<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::DType;
+    use crate::array::{DType, Type};
 
     #[test]
     fn a_copy_has_the_bits_of_special_numbers() {
@@ -207,6 +207,54 @@ mod tests {
             f64::MIN,
             0.1,
         ]);
+    }
+
+    #[test]
+    fn one_number_beyond_the_limit_is_seen_wherever_it_is() {
+        fn check<T: Number>(inside: &[T], outside: &[T]) {
+            for width in [1, 2, 15, 16, 17, 31, 32, 33, 48] {
+                let ty = Type::new(T::DTYPE, &[3, width]);
+                for at in 0..3 * width {
+                    for (&x, is_outside) in inside
+                        .iter()
+                        .map(|x| (x, false))
+                        .chain(outside.iter().map(|x| (x, true)))
+                    {
+                        // What is written to a table is finite.
+                        let table = Table::zeros(&ty, None).unwrap();
+                        // SAFETY: the table has the number, and this thread alone has the table.
+                        unsafe { moves::store(table.pointer::<T>().wrapping_add(at), x) };
+                        let row = (at / width) as u32;
+                        let others = [(row + 1) % 3, (row + 2) % 3];
+                        let all = [None, Some(&[row][..]), Some(&others[..])];
+                        for rows in all {
+                            let touched = Touched {
+                                table: &table,
+                                rows,
+                            };
+                            let seen = is_outside && rows != Some(&others[..]);
+                            // SAFETY: all rows are the table's, which this thread alone has.
+                            let (within, finite) =
+                                unsafe { (touched.is_within(2.0), touched.is_finite()) };
+                            assert_eq!(within, !seen, "{x:?} at {at} of {width}, {rows:?}");
+                            assert_eq!(finite, x.is_finite() || !seen, "{x:?} at {at}");
+                        }
+                    }
+                }
+            }
+        }
+        let (nan, inf) = (f64::NAN, f64::INFINITY);
+        let above = 2.0_f64.next_up();
+        check(
+            &[2.0, -2.0, -0.0, 5e-324],
+            &[above, -above, f64::MAX, nan, inf, -inf],
+        );
+        let (nan, inf) = (f32::NAN, f32::INFINITY);
+        let above = 2.0_f32.next_up();
+        check(
+            &[2.0, -2.0, -0.0, 1e-45],
+            &[above, -above, f32::MAX, nan, inf, -inf],
+        );
     }
 
     #[test]

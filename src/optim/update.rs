@@ -66,14 +66,10 @@ impl<'a, T: Number> Update<'a, T> {
         }
     }
 
-    /// The same for a gradient of a whole table, of so many samples.
-    pub(super) fn of_samples(self, samples: usize) -> Self {
-        let times = match self.counts_occurrences {
-            true => samples as f64,
-            false => 1.0,
-        };
+    /// The same, with a penalty that counts so many times.
+    pub(super) fn with_penalties(self, count: f64) -> Self {
         Update {
-            l2: self.l2 * T::of(times),
+            l2: self.l2 * T::of(count),
             ..self
         }
     }

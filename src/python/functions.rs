@@ -270,10 +270,10 @@ fn sequence(what: &str, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
     }
 }
 
-/// The matrices of the last two axes without what is above diagonal ``k``; a vector stands for a matrix each row
-/// of which it is.
+/// The matrices of the last two axes without what is above diagonal ``k``. A vector of shape (n,) stands for the
+/// matrix of shape (n, n) whose rows are all that vector, as in NumPy.
 ///
-/// The result has the shape and type of ``m``, or that of this matrix. Raises ValueError for a number.
+/// The result has the shape and type of ``m``, or of that matrix. Raises ValueError for a number.
 ///
 /// >>> tril([[1.0, 2.0], [3.0, 4.0]])
 /// array([[1., 0.],
@@ -287,10 +287,10 @@ fn tril(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
     )?))
 }
 
-/// The matrices of the last two axes without what is below diagonal ``k``; a vector stands for a matrix each row
-/// of which it is.
+/// The matrices of the last two axes without what is below diagonal ``k``. A vector of shape (n,) stands for the
+/// matrix of shape (n, n) whose rows are all that vector, as in NumPy.
 ///
-/// The result has the shape and type of ``m``, or that of this matrix. Raises ValueError for a number.
+/// The result has the shape and type of ``m``, or of that matrix. Raises ValueError for a number.
 ///
 /// >>> triu([[1.0, 2.0], [3.0, 4.0]])
 /// array([[1., 2.],

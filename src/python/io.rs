@@ -173,8 +173,9 @@ fn write_tensors<'py>(
         texts.insert(name.extract()?, text.extract()?);
     }
     let mut arrays = Vec::new();
-    for (name, tensor) in tensors {
-        let name: String = name.extract()?;
+    // Of a copy: reading a shape may call methods of the caller's, which may change the dict.
+    for item in tensors.items() {
+        let (name, tensor): (String, Bound<'py, PyAny>) = item.extract()?;
         let (dtype, shape, bytes): (String, Vec<usize>, Bound<'py, PyAny>) = tensor.extract()?;
         let bytes = borrowed::<u8, Ix1>(&name, &bytes)?;
         arrays.push((name, dtype, shape, bytes));

@@ -330,13 +330,14 @@ impl<'a> Worker<'a> {
         let loss = match loss {
             Ok(loss) if loss.is_finite() => loss,
             failed => {
-                let failed = failed.and_then(|loss| {
-                    Err::<(), _>(Error::NotFinite(format!("the loss became {loss}")))
-                });
-                if is_group && !matches!(failed, Err(Error::Interrupted)) {
+                let error = match failed {
+                    Ok(loss) => Error::NotFinite(format!("the loss became {loss}")),
+                    Err(error) => error,
+                };
+                if is_group && !matches!(error, Error::Interrupted) {
                     return Ok(false);
                 }
-                return shared.goes_on(failed).map(|_| true);
+                return shared.goes_on::<()>(Err(error)).map(|_| true);
             }
         };
         // A round's gradients are applied when all are computed, in the order of the workers.

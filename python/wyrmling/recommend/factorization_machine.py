@@ -159,8 +159,10 @@ class FactorizationMachine(FactorModel):
         # What is drawn to be compared with comes first. Items that nobody had are not drawn where
         # they have features: they rank by these. Of one without there is nothing else to learn.
         compared_with = np.bincount(task.seen.indices, minlength=data.n_items) > 0
-        if of_items is None or self.identity:
-            compared_with |= True if of_items is None else of_items[1].lengths == 0
+        if of_items is None:
+            compared_with[:] = True
+        elif self.identity:
+            compared_with |= of_items[1].lengths == 0
         order = np.argsort(~compared_with, kind="stable")
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))

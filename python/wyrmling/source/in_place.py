@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 METHODS = frozenset({"fill", "partition", "put", "sort"})
+UNREAD_METHODS = frozenset({"byteswap", "itemset", "resize", "setfield", "setflags"})
+"""Methods that write to an array, or change how it is seen, and are refused."""
 FUNCTIONS: tuple[Any, ...] = (
     *(np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask),
 )

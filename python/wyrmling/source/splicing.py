@@ -19,7 +19,7 @@ import numpy as np
 from .. import _core
 from .creation import CREATORS, FOR_VARIABLES, TRACING, Creation
 from .cuts import FILLED
-from .in_place import Written, written
+from .in_place import UNREAD_METHODS, Written, written
 from .numbers import LOGICAL, WEAK
 from .recording import Recording, Samples, Unfit, picked
 from .state import ListContents
@@ -36,9 +36,6 @@ from .values import (
 )
 from .walker import Walker
 
-IN_PLACE = frozenset(
-    {"sort", "fill", "put", "resize", "partition", "itemset", "setfield", "setflags", "byteswap"}
-)
 # What writes to files, or shows.
 EXPORTS = frozenset(
     {"save", "savetxt", "savez", "savez_compressed", "tofile", "dump", "dumps", "tolist"}
@@ -147,7 +144,7 @@ class Splicing(Creation):
         writes = written(function, name, has_out)
         if writes is not None and (not has_out or self._is_allowed(function, name, method)):
             return self._write(writes, args, keywords, node)
-        if has_out or (method and name in IN_PLACE) or name == "shuffle":
+        if has_out or (method and name in UNREAD_METHODS) or name == "shuffle":
             self.refuse(node, f"{name} that writes to an array", "use what it returns")
         at, key = OF_VALUES.get(name, (len(args), ""))
         if any(map(self.computed, [*args[at : at + 1], keywords.get(key, Known(None))])):

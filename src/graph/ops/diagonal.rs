@@ -7,7 +7,8 @@ use crate::error::{Error, Result};
 use crate::graph::Variable;
 use crate::rules::{self};
 
-/// A vector as each row of a square matrix, as NumPy takes it for its triangles; anything else as it is.
+/// A vector as the square matrix whose rows are all that vector, of which NumPy takes its triangles; anything else
+/// as it is.
 fn as_rows(x: &Variable) -> Result<Variable> {
     match x.ty()?.ndim() {
         1 => broadcast_like(x, &expand_dims(x, &[1])?, 0),
@@ -15,8 +16,8 @@ fn as_rows(x: &Variable) -> Result<Variable> {
     }
 }
 
-/// The matrices of the last two axes without what is above diagonal `k`; those of a vector, which is each of as
-/// many rows.
+/// The matrices of the last two axes without what is above diagonal `k`; a vector stands for the square matrix
+/// whose rows are all that vector.
 ///
 /// # Errors
 /// See the [module documentation](super).
@@ -24,8 +25,8 @@ pub fn tril(x: &Variable, k: i64) -> Result<Variable> {
     apply(rules::Tril { k }, &[&as_rows(x)?])
 }
 
-/// The matrices of the last two axes without what is below diagonal `k`; those of a vector, which is each of as
-/// many rows.
+/// The matrices of the last two axes without what is below diagonal `k`; a vector stands for the square matrix
+/// whose rows are all that vector.
 ///
 /// # Errors
 /// See the [module documentation](super).
