@@ -32,3 +32,36 @@ def test_a_list_within_itself_is_refused():
     items.append(items)
     with pytest.raises((TypeError, ValueError)):
         wy.sum(items)
+
+
+@pytest.mark.parametrize(
+    ("other", "error"),
+    [
+        ([[0.0], [1.0, "v"]], ValueError),  # lengths differ
+        ([[], ["v"]], ValueError),
+        (["v", None], TypeError),
+        (["v", "text"], TypeError),
+    ],
+)
+def test_what_is_no_array_is_refused(other, error):
+    v = wy.Variable(2.0)
+
+    def with_v(part):
+        if isinstance(part, list):
+            return [with_v(one) for one in part]
+        return v if part == "v" else part
+
+    with pytest.raises(error):
+        v * with_v(other)
+
+
+def test_a_list_may_be_as_deep_as_arrays_have_axes():
+    v = wy.Variable(2.0)
+    deep = v
+    for _ in range(60):
+        deep = [deep]
+    assert (v * deep).shape == (1,) * 60
+    for _ in range(200):
+        deep = [deep]
+    with pytest.raises(ValueError, match="dimension"):
+        v * deep
