@@ -8,12 +8,14 @@ use smallvec::SmallVec;
 
 use super::rows::{Bags, ReturnedRows, RowTerms};
 use super::schedule::{Unit, schedule};
-use crate::array::{Array, Shape, Type, broadcast};
+use crate::array::{Array, Shape, Slice, Type, View, broadcast};
 use crate::error::Result;
 use crate::ir::{Function, Straight, ValueId};
 use crate::optim::gradient::Term;
 use crate::rules::differentiate::Product;
-use crate::rules::{Bag, Form, Gather, Kernel, OpRef, Operator, VecDot, check_indices, shares};
+use crate::rules::{
+    Bag, Form, Gather, Kernel, OpRef, Operator, VecDot, check_indices, is_one_of, shares,
+};
 
 /// What to plan.
 pub(super) struct Request<'a> {
@@ -97,11 +99,15 @@ impl<'f> Analysis<'f> {
                     }
                     let types: SmallVec<[&Type; 4]> =
                         args.iter().map(|&a| function.ty(a)).collect();
-                    if shares(&**op, &types, function.ty(i.result())) {
+                    let out = function.ty(i.result());
+                    if shares(&**op, &types, out) {
                         low.base[i.result() as usize] = low.base[args[0] as usize];
+                    } else if let Some(value) = low.repeated(op, args, &types, out) {
+                        low.constant.insert(i.result(), low.constants.len());
+                        low.constants.push(value);
+                        continue;
                     }
                     low.node_of[i.result() as usize] = Some(low.nodes.len());
-                    let out = function.ty(i.result());
                     let kernel = match request.fuse {
                         true => elementwise(&**op, &types, out),
                         false => None,
@@ -119,6 +125,23 @@ impl<'f> Analysis<'f> {
             }
         }
         Ok(low)
+    }
+
+    /// A constant repeated, if that is small: the plan has it, and no run writes it anew.
+    fn repeated(&self, op: &OpRef, args: &[ValueId], types: &[&Type], out: &Type) -> Option<Array> {
+        const MOST: usize = 1024;
+        if !is_one_of!(op: BroadcastLike, BroadcastTo) || out.size() > MOST {
+            return None;
+        }
+        let &of = self.constant.get(args.first()?)?;
+        let views = types.iter().enumerate().map(|(k, ty)| match k {
+            0 => View::new(&ty.shape, self.constants[of].view().data),
+            _ => View::new(&ty.shape, Slice::F64(&[])),
+        });
+        let views: SmallVec<[View<'_>; 2]> = views.collect();
+        let mut value = Array::zeros(out).ok()?;
+        op.eval(&views, value.view_mut()?).ok()?;
+        Some(value)
     }
 
     fn node(&self, value: ValueId) -> Option<&Scheduled<'f>> {

@@ -209,6 +209,7 @@ impl Optimizer {
         if let Some(done) = unsafe { self.ordinary_step(&work) } {
             return done;
         }
+        check_finite(&work)?;
         let touched = || work.iter().flat_map(Work::all_touched);
         // SAFETY: `_locks` holds exclusive access to the tables; their state is reached through
         // the same optimizer and table only; `Rows` checked its indices against the table.
@@ -249,6 +250,7 @@ impl Optimizer {
     pub(crate) fn step_shared(&self, params: &[&Param]) -> Result<()> {
         let (mut gradients, mut work) = (collected(params, Param::gradient)?, SmallVec::new());
         self.prepare(&mut gradients, &mut work)?;
+        check_finite(&work)?;
         let _locks = Table::beside(work.iter().map(|item| &**item.table))?;
         for item in &work {
             // SAFETY: the table is being trained and `_locks` excludes plain access to it, so
@@ -279,7 +281,8 @@ impl Optimizer {
         })
     }
 
-    /// Adds what there is to apply to `work`, where it stays, checked. Gradients of rows are put in one piece.
+    /// Adds what there is to apply to `work`, where it stays, with the types of its tables. Gradients of rows are put
+    /// in one piece.
     fn prepare<'w>(
         &self,
         gradients: &'w mut Collected<'_>,
@@ -287,12 +290,6 @@ impl Optimizer {
     ) -> Result<()> {
         for (param, gradient) in gradients {
             interrupt::check()?;
-            if !gradient.is_finite() {
-                return Err(Error::NotFinite(format!(
-                    "{}: the gradient holds NaN or infinity",
-                    param.table().label()
-                )));
-            }
             let table = param.table();
             // What follows writes to the table without looking.
             gradient.check(table.ty(), || table.label())?;
@@ -398,6 +395,18 @@ fn collected<'p, P: AsRef<Param>>(
         .into_iter()
         .filter_map(|param| Some((param, of(param)?)));
     Ok(with_gradients.collect())
+}
+
+/// # Errors
+/// [`Error::NotFinite`] if a gradient holds NaN or infinity.
+fn check_finite(work: &[Work<'_>]) -> Result<()> {
+    match work.iter().find(|item| !item.values.is_finite()) {
+        Some(item) => Err(Error::NotFinite(format!(
+            "{}: the gradient holds NaN or infinity",
+            item.table.label()
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn given_twice() -> Error {

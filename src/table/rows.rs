@@ -83,9 +83,10 @@ impl Rows {
             ));
         }
         element_count(&ty.shape)?;
-        let mut expected = Shape::from_slice(indices.shape());
-        expected.extend_from_slice(row);
-        check_values(&values, &ty, &expected)?;
+        if values.dtype() != ty.dtype || values.shape().strip_prefix(indices.shape()) != Some(row) {
+            let expected = [indices.shape(), row].concat();
+            check_values(&values, &ty, &expected)?;
+        }
         check_indices(|| "rows".into(), indices.as_slice(), n)?;
         Ok(Rows::of(ty, At::Index(indices), values))
     }
