@@ -7,7 +7,7 @@
 
 use smallvec::SmallVec;
 
-use super::gradient::{Access, GradientRows, Scratch, StepTarget};
+use super::gradient::{Access, GradientRows, Scratch, StepTarget, Term};
 use super::grouped::PIECE;
 use super::sgd::Decay;
 use super::{Settings, grouped, sgd};
@@ -30,8 +30,10 @@ pub(crate) unsafe fn rows<T: Number, P: GradientRows<T>>(
     scratch: &mut Scratch<T>,
 ) {
     let width = target.table.width();
+    let mut occurrences = 0;
     for p in 0..parts.count() {
         let count = parts.indices(p).len();
+        occurrences += count;
         for term in (0..parts.terms(p)).map(|t| parts.term(p, t)) {
             let fits = term.rows.len() == count * width;
             let factors = term.scale.is_none_or(|scale| scale.len() == count);
@@ -41,7 +43,7 @@ pub(crate) unsafe fn rows<T: Number, P: GradientRows<T>>(
     if target.adds() {
         let lr = target.settings.lr;
         let decay = T::of(-lr * target.settings.l2);
-        let decay = match target.groups() {
+        let decay = match target.groups(occurrences) {
             false => Decay::Each(decay),
             true => {
                 // Only in huge programs are there so many parts that this allocates.
@@ -54,11 +56,25 @@ pub(crate) unsafe fn rows<T: Number, P: GradientRows<T>>(
         // SAFETY: the indices are rows of the table, and others use it by moves if at all, by the
         // conditions of this function. Terms were just found to be as long as the indices imply.
         unsafe { sgd::rows(target.table, lr, decay, parts) };
+    } else if let Some((row, term)) = only_row(parts)
+        && !target.groups(occurrences)
+    {
+        // SAFETY: as below, of one row.
+        unsafe { grouped::row(access, target, row, term, scratch) };
     } else {
         // SAFETY: the indices are rows of the table, its state is that of a table of its type, and
         // others use both as `access` says, by the conditions of this function. Terms were just found
         // to be as long as the indices imply.
         unsafe { grouped::rows(access, target, parts, scratch) };
+    }
+}
+
+/// The row and the term of a gradient that has no others.
+fn only_row<T: Number, P: GradientRows<T>>(parts: &P) -> Option<(u32, Term<&[T]>)> {
+    let is_one = parts.count() == 1 && parts.terms(0) == 1;
+    match is_one.then(|| parts.indices(0)) {
+        Some(&[row]) => Some((row, parts.term(0, 0))),
+        _ => None,
     }
 }
 

@@ -53,9 +53,10 @@ impl StepTarget<'_> {
         }
     }
 
-    /// Whether it matters which occurrences are of the same row.
-    pub(super) fn groups(&self) -> bool {
-        !self.adds() || self.settings.l2 != 0.0 && !self.counts_occurrences()
+    /// Whether it matters which of so many occurrences are of the same row. Single numbers are gathered, too.
+    pub(super) fn groups(&self, count: usize) -> bool {
+        let by_row = !self.adds() || self.settings.l2 != 0.0 && !self.counts_occurrences();
+        by_row && (count != 1 || self.table.width() == 1)
     }
 }
 

@@ -300,14 +300,16 @@ impl Optimizer {
                     (Some(indices), values)
                 }
             };
-            let state = self.state(table)?;
-            work.push(Work {
+            let item = Work {
                 table,
-                state,
+                state: self.state(table)?,
                 settings: self.settings_of(table),
                 rows,
                 values,
-            });
+            };
+            // A pass has just read the parameter, and nobody the state.
+            item.all_touched().skip(1).for_each(Touched::prefetch);
+            work.push(item);
         }
         match work.windows(2).any(|w| w[0].table.id() == w[1].table.id()) {
             true => Err(given_twice()),
@@ -348,7 +350,8 @@ impl Optimizer {
                 }
                 Some(indices) => {
                     let (width, count) = (work.table.width(), indices.len());
-                    let mut scratch = match (target.groups(), access) {
+                    let groups = target.groups(count);
+                    let mut scratch = match (groups, access) {
                         (false, _) => Scratch::<T>::none(),
                         (true, Access::Alone) => {
                             let kept = std::mem::take(&mut *self.grouping.lock());
@@ -360,7 +363,7 @@ impl Optimizer {
                     // SAFETY: others reach the table and its state as `access` says, by the condition of
                     // this function; `Rows` checked its indices against the table.
                     unsafe { apply::rows(access, &target, &parts, &mut scratch) };
-                    if target.groups() && access == Access::Alone && count <= KEPT {
+                    if groups && access == Access::Alone && count <= KEPT {
                         *self.grouping.lock() = scratch.distinct;
                     }
                 }

@@ -33,7 +33,8 @@ impl Optimizer {
         if matches!(self.rule, Rule::Adam { .. }) {
             return false;
         }
-        let needs_memory = |item: &Work<'_>| item.rows.is_some() && self.target(item).groups();
+        let groups = |item: &Work<'_>, rows: &[u32]| self.target(item).groups(rows.len());
+        let needs_memory = |item: &Work<'_>| item.rows.is_some_and(|rows| groups(item, rows));
         if work.len() > 1 && work.iter().any(needs_memory) {
             return false;
         }

@@ -43,6 +43,16 @@ impl<'a> Touched<'a> {
         })
     }
 
+    /// Prefetches the first of the rows.
+    pub(super) fn prefetch(self) {
+        const FEW: usize = 16;
+        let bytes = self.table.width() * self.table.ty().dtype.size();
+        for &row in self.rows.unwrap_or_default().iter().take(FEW) {
+            let start = self.table.address().wrapping_add(row as usize * bytes);
+            moves::prefetch(start, bytes);
+        }
+    }
+
     /// How many rows there are.
     fn count(self) -> usize {
         self.rows.map_or(self.table.rows(), <[u32]>::len)
