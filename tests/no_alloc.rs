@@ -270,6 +270,48 @@ fn a_trainer_allocates_nothing_in_a_step() {
 }
 
 #[test]
+fn of_a_graph_that_is_used_again() {
+    let _turn = turn();
+    let (table, factor) = (
+        Parameter::new(numbers(&[50, 4], 0.1)),
+        Parameter::new(numbers(&[4], 0.1)),
+    );
+    let [one, two] = [1, 2].map(|count| Input::indices(vec![0; count]));
+    let target = Input::new(vec![0.0_f32; 2]);
+    let found = (table.clone().gather(two.clone()) * factor.clone()).sum();
+    let loss =
+        (found - target.clone()).square().sum() + table.clone().gather(one.clone()).square().sum();
+    let single = table.clone().gather(one.clone()).square().sum();
+    let params = [&table, &factor];
+    let sgd = Optimizer::sgd(0.01).expect("a rate in range");
+    let adagrad = Optimizer::adagrad(0.01).expect("a rate in range");
+    let set = |at: u32| {
+        one.set_slice(&[at % 50]).expect("indices");
+        two.set_slice(&[at % 50, at * 7 % 50]).expect("indices");
+        let target = target.set_slice(&[0.5_f32, at as f32 / 1e5]);
+        target.expect("numbers");
+    };
+    let cleared = |at: u32| {
+        set(at);
+        loss.backward();
+        sgd.step_and_clear(&params).expect("finite numbers");
+    };
+    let kept = |at: u32| {
+        set(at);
+        single.backward();
+        adagrad.step(&params).expect("finite numbers");
+        table.zero_grad();
+    };
+    for step in [&cleared as &dyn Fn(u32), &kept] {
+        // By then the graphs are run as programs.
+        (0..100).for_each(step);
+        let before = OWN_ALLOCATIONS.get();
+        (100..1000).for_each(step);
+        assert_eq!(OWN_ALLOCATIONS.get(), before);
+    }
+}
+
+#[test]
 fn the_memory_of_tables_and_programs_is_used_again_and_given_back() {
     let _turn = turn();
     let large = || LIVE.load(Ordering::Relaxed);

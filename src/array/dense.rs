@@ -260,7 +260,7 @@ impl<T: Element> Dense<T> {
 
     /// The shape, and the elements for writing if nobody else holds them.
     #[inline]
-    pub(super) fn parts_mut(&mut self) -> Option<(&[usize], &mut [T])> {
+    pub(crate) fn parts_mut(&mut self) -> Option<(&[usize], &mut [T])> {
         let data = match &mut self.data {
             Data::One(x) => std::slice::from_mut(x),
             Data::Few(v, count) => &mut unshared(v)?[..usize::from(*count)],

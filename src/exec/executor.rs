@@ -14,17 +14,15 @@ use super::memory::{Memory, tag};
 use super::plan::{Location, Place, Plan, Sink};
 use super::rows::RowTerms;
 use super::table_rows::RowRecords;
-use crate::array::{
-    Array, DType, Dense, Shape, Slice, Type, Typed, View, ViewMut, size, vec_for, with_real,
-};
+use crate::array::{DType, Slice, Typed, View, ViewMut, size, with_real};
 use crate::error::Result;
 use crate::interrupt::{self, Poller};
-use crate::optim::gradient::{GradientRows, Term};
+use crate::optim::gradient::Term;
 use crate::reserve;
 #[cfg(feature = "python")]
 use crate::rules::OpRef;
 use crate::rules::{Operand, check_indices};
-use crate::table::{self, Table};
+use crate::table::Table;
 
 /// Bytes of results from which on a run may take long enough to be stopped on the way.
 pub(super) const LONG_RUN: usize = 1 << 20;
@@ -389,68 +387,6 @@ impl Executor {
     /// A value's elements of a known type.
     pub(crate) fn numbers<T: Typed>(&self, place: &Place) -> &[T] {
         T::slice(self.read(place))
-    }
-
-    /// A copy of a value.
-    ///
-    /// # Errors
-    /// [`Memory`](crate::Error::Memory) if there is not the memory.
-    pub(crate) fn copy(&self, place: &Place) -> Result<Array> {
-        let shape = &place.ty.shape;
-        Ok(match self.read(place) {
-            // A single number is written where the result goes.
-            Slice::F32(&[x]) if shape.is_empty() => Array::from(x),
-            Slice::F64(&[x]) if shape.is_empty() => Array::from(x),
-            Slice::F32(s) => Array::F32(Dense::copy_of(shape, s)?),
-            Slice::F64(s) => Array::F64(Dense::copy_of(shape, s)?),
-            Slice::U32(s) => Array::U32(Dense::copy_of(shape, s)?),
-        })
-    }
-
-    /// A copy of gradient number `k`, which is rows of a parameter of type `ty`.
-    ///
-    /// # Errors
-    /// [`Memory`](crate::Error::Memory) if there is not the memory.
-    pub(crate) fn copy_rows(&self, k: usize, ty: &Type) -> Result<table::Rows> {
-        let width = size(&ty.shape[1..]);
-        let rows = &self.rows(k);
-        let (indices, values): (Dense<u32>, Array) = with_real!(ty.dtype, T => {
-            let rows: &dyn GradientRows<T> = rows;
-            let parts = 0..rows.count();
-            let count = parts.clone().map(|part| rows.indices(part).len()).sum();
-            let mut shape = Shape::from_slice(&[count]);
-            shape.extend_from_slice(&ty.shape[1..]);
-            // The gradient of one lookup is copied as it is.
-            let is_one = rows.count() == 1 && rows.terms(0) == 1;
-            if is_one && let Term { scale: None, rows: numbers } = rows.term(0, 0) {
-                let values = Dense::copy_of(&shape, numbers)?.into();
-                let indices = Dense::copy_of(&[count], rows.indices(0))?;
-                return table::Rows::new(ty.clone(), indices, values);
-            }
-            let mut indices: Vec<u32> = vec_for(&[count])?;
-            let mut values: Vec<T> = vec_for(&[count, width])?;
-            for part in parts {
-                let at = rows.indices(part);
-                let (start, end) = (values.len(), values.len() + at.len() * width);
-                indices.extend_from_slice(at);
-                for number in 0..rows.terms(part) {
-                    let term = rows.term(part, number);
-                    for (k, row) in term.rows.chunks_exact(width.max(1)).enumerate() {
-                        let scale = term.scale.map_or(1.0 as T, |s| s[k]);
-                        let scaled = row.iter().map(|&r| scale * r);
-                        if number == 0 {
-                            values.extend(scaled);
-                        } else {
-                            let sum = values[start + k * width..].iter_mut();
-                            sum.zip(scaled).for_each(|(sum, x)| *sum += x);
-                        }
-                    }
-                }
-                values.resize(end, T::default());
-            }
-            (indices.into(), Dense::from_vec(shape, values).into())
-        });
-        table::Rows::new(ty.clone(), indices, values)
     }
 }
 

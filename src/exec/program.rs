@@ -12,7 +12,7 @@ use super::executor::{Executor, LONG_RUN};
 use super::leaf::{Leaf, Length, check_input, check_lengths};
 use super::lower::lower;
 use super::per_sample::{Lookups, per_sample};
-use super::plan::{Plan, Sink, Wrt};
+use super::plan::{Plan, Wrt};
 use super::plan_cache::{Found, Plans, RunLength};
 use crate::array::{Array, Shape, Slice, Type};
 use crate::error::{Error, Result};
@@ -403,7 +403,7 @@ impl Program {
     fn value(&self, inputs: &[Array], length: RunLength) -> Result<Option<Array>> {
         let mut found = None;
         self.with(inputs, Wrt::Nothing, length, &mut |executor| {
-            found = Some(value(executor)?);
+            found = Some(executor.value()?);
             Ok(())
         })?;
         Ok(found)
@@ -413,7 +413,11 @@ impl Program {
     fn both(&self, inputs: &[Array], length: RunLength) -> Result<Option<Both>> {
         let mut found = None;
         self.with(inputs, Wrt::All, length, &mut |executor| {
-            found = Some(self.results(executor)?);
+            let gradients = 0..executor.plan().sinks.len();
+            let gradients = gradients
+                .map(|k| executor.gradient(k))
+                .collect::<Result<_>>()?;
+            found = Some((executor.value()?, gradients));
             Ok(())
         })?;
         Ok(found)
@@ -447,32 +451,10 @@ impl Program {
     pub(crate) fn value_and_grad_if_short(&self, inputs: &[Array]) -> Result<Option<Both>> {
         self.both(inputs, RunLength::Short)
     }
-
-    /// What a run computed.
-    ///
-    /// # Errors
-    /// [`Error::Memory`] if there is not the memory for copies.
-    pub(crate) fn results(&self, e: &Executor) -> Result<Both> {
-        let plan = e.plan();
-        let mut gradients = Vec::with_capacity(plan.sinks.len());
-        for (k, (sink, &leaf)) in plan.sinks.iter().zip(&self.wrt).enumerate() {
-            gradients.push(match sink {
-                None => None,
-                Some(Sink::Dense(place)) => Some(Gradient::Dense(e.copy(place)?)),
-                Some(Sink::Rows(_)) => Some(Gradient::Rows(e.copy_rows(k, &plan.leaves[leaf])?)),
-            });
-        }
-        Ok((value(e)?, gradients))
-    }
 }
 
 /// A value, and gradients by leaves.
 type Both = (Array, Vec<Option<Gradient>>);
-
-/// The value that a run computed.
-fn value(e: &Executor) -> Result<Array> {
-    e.copy(&e.plan().result)
-}
 
 /// What a run gave for which any length was wanted.
 fn must<R>(result: Option<R>) -> R {

@@ -20,6 +20,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::bound_program::{BoundProgram, RunLimits};
 use super::hook;
 use super::node::{Core, Kind, Node, Variable};
@@ -27,7 +29,7 @@ use super::own_changes::OwnChanges;
 use super::value::Value;
 use crate::array::{Array, Slice};
 use crate::error::Result;
-use crate::exec::{Executor, Leaf, Program, Wrt};
+use crate::exec::{Executor, Leaf, Wrt};
 use crate::table::{Gradient, Param, Table, changes};
 
 /// Passes by a walk before a program takes over, at first. To make one takes as long as some ten passes.
@@ -75,13 +77,21 @@ enum Recorder {
 
 impl Recorder {
     /// Adds to the gradient.
-    fn add(&self, gradient: Gradient) -> Result<()> {
+    fn add(&self, gradient: Arc<Gradient>) -> Result<()> {
         match self {
             Recorder::Parameter(param) => param.accumulate(gradient),
             Recorder::Independent(node) => match node.kind() {
-                Kind::Independent(_, collected) => collected.add(gradient),
+                Kind::Independent(_, collected) => collected.add(Arc::unwrap_or_clone(gradient)),
                 _ => Ok(()),
             },
+        }
+    }
+
+    /// A gradient that was forgotten, whose memory the next may have.
+    fn take_spare(&self) -> Option<Arc<Gradient>> {
+        match self {
+            Recorder::Parameter(param) => param.take_spare(),
+            Recorder::Independent(_) => None,
         }
     }
 }
@@ -94,8 +104,11 @@ struct KeptProgram {
     recorders: Vec<Recorder>,
 }
 
-/// The value of a root, and a gradient for each recorder.
-type ValueAndGradients = (Array, Vec<Gradient>);
+/// A gradient for each recorder.
+type Gradients = SmallVec<[Arc<Gradient>; 4]>;
+
+/// The value of a root, and the gradients.
+type ValueAndGradients = (Array, Gradients);
 
 impl Drop for KeptProgram {
     fn drop(&mut self) {
@@ -152,12 +165,15 @@ impl KeptProgram {
     fn pass(&mut self) -> Result<Option<ValueAndGradients>> {
         let _reading = Table::reading(self.tables.iter().map(|table| &**table))?;
         // SAFETY: `_reading` keeps others from plain access until this function returns.
-        unsafe { self.bound.run(results) }
+        unsafe {
+            self.bound
+                .run(|_, executor| results(executor, &self.recorders))
+        }
     }
 
     /// Whether a run gives these gradients, of the leaves beside them.
     fn gives<'g>(&mut self, arrived: impl Iterator<Item = (&'g Rc<dyn Node>, &'g Value)>) -> bool {
-        let Ok(Some((_, mut gradients))) = self.pass() else {
+        let Ok(Some((_, gradients))) = self.pass() else {
             return false;
         };
         let mut count = 0;
@@ -170,11 +186,10 @@ impl KeptProgram {
             let Some(at) = self.recorders.iter().position(is_of) else {
                 return false;
             };
-            let own = std::mem::replace(&mut gradients[at], Gradient::Dense(Array::from(0.0)));
             if !value
                 .clone()
                 .into_gradient()
-                .is_ok_and(|walked| is_same(&walked, &own))
+                .is_ok_and(|walked| is_same(&walked, &gradients[at]))
             {
                 return false;
             }
@@ -184,11 +199,16 @@ impl KeptProgram {
     }
 }
 
-/// What a run has computed; `None` if a leaf has no gradient.
-fn results(program: &Program, executor: &Executor) -> Result<Option<ValueAndGradients>> {
-    let (value, gradients) = program.results(executor)?;
-    let gradients: Option<Vec<Gradient>> = gradients.into_iter().collect();
-    Ok(gradients.map(|gradients| (value, gradients)))
+/// What a run has computed, the gradients in the memory of earlier ones; `None` if a leaf has none.
+fn results(executor: &Executor, recorders: &[Recorder]) -> Result<Option<ValueAndGradients>> {
+    let mut gradients = Gradients::new();
+    for (k, recorder) in recorders.iter().enumerate() {
+        match executor.gradient_in(k, recorder.take_spare())? {
+            Some(gradient) => gradients.push(gradient),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some((executor.value()?, gradients)))
 }
 
 /// Whether two gradients have one form and the same bits, rows in the same order: what is made of them goes by
@@ -224,7 +244,7 @@ impl BackwardPasses {
 
     /// The gradients of a pass by the program, and the leaves that they go to. `None`, and nothing is changed,
     /// if there is no program that can.
-    fn pass(&mut self) -> Option<(&[Recorder], Vec<Gradient>)> {
+    fn pass(&mut self) -> Option<(&[Recorder], Gradients)> {
         if let BackwardPasses::Program {
             program,
             hooks,

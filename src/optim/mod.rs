@@ -57,7 +57,7 @@ use undo::RowsCopy;
 pub(crate) use undo::Touched;
 
 /// Parameters and their gradients.
-type Collected<'p> = SmallVec<[(&'p Param, Gradient); 4]>;
+type Collected<'p> = SmallVec<[(&'p Param, Arc<Gradient>); 4]>;
 
 /// A gradient to apply to a table: rows, or of the table's shape.
 struct Work<'w> {
@@ -172,7 +172,7 @@ impl Optimizer {
     /// memory to take the step back, [`Error::Interrupted`] if the caller asked to stop; no parameter
     /// is changed then.
     pub fn step<P: AsRef<Param>>(&self, params: &[P]) -> Result<()> {
-        self.step_all(&mut collected(params, Param::gradient)?)
+        self.step_all(&mut collected(params, Param::shared_gradient)?)
     }
 
     /// As [`step`](Self::step), and clears the gradients.
@@ -182,10 +182,11 @@ impl Optimizer {
     pub fn step_and_clear<P: AsRef<Param>>(&self, params: &[P]) -> Result<()> {
         let mut gradients = collected(params, Param::take_gradient)?;
         let done = self.step_all(&mut gradients);
-        if done.is_err() {
-            gradients
-                .into_iter()
-                .for_each(|(param, gradient)| param.put_back(gradient));
+        for (param, gradient) in gradients {
+            match done {
+                Ok(()) => param.keep(gradient),
+                Err(_) => param.put_back(gradient),
+            }
         }
         done
     }
@@ -248,7 +249,8 @@ impl Optimizer {
     /// parameter is not being trained; no parameter is changed then. [`Error::NotFinite`] if
     /// the step leads to NaN or infinity.
     pub(crate) fn step_shared(&self, params: &[&Param]) -> Result<()> {
-        let (mut gradients, mut work) = (collected(params, Param::gradient)?, SmallVec::new());
+        let (mut gradients, mut work) =
+            (collected(params, Param::shared_gradient)?, SmallVec::new());
         self.prepare(&mut gradients, &mut work)?;
         check_finite(&work)?;
         let _locks = Table::beside(work.iter().map(|item| &**item.table))?;
@@ -293,12 +295,18 @@ impl Optimizer {
             let table = param.table();
             // What follows writes to the table without looking.
             gradient.check(table.ty(), || table.label())?;
-            let (rows, values) = match gradient {
-                Gradient::Dense(values) => (None, &*values),
-                Gradient::Rows(rows) => {
-                    let (indices, values) = rows.in_one_piece()?;
-                    (Some(indices), values)
-                }
+            if let Gradient::Rows(rows) = &**gradient
+                && rows.in_one_piece().is_none()
+                && let Gradient::Rows(rows) = Arc::make_mut(gradient)
+            {
+                rows.join()?;
+            }
+            let (rows, values) = match &**gradient {
+                Gradient::Dense(values) => (None, values),
+                Gradient::Rows(rows) => match rows.in_one_piece() {
+                    Some((indices, values)) => (Some(indices), values),
+                    None => unreachable!("they have just been put in one piece"),
+                },
             };
             let item = Work {
                 table,
@@ -380,7 +388,7 @@ impl Optimizer {
 /// [`Error::Value`] if a parameter is given twice.
 fn collected<'p, P: AsRef<Param>>(
     params: &'p [P],
-    of: impl Fn(&Param) -> Option<Gradient>,
+    of: impl Fn(&Param) -> Option<Arc<Gradient>>,
 ) -> Result<Collected<'p>> {
     let mut params: SmallVec<[&Param; 8]> = params.iter().map(AsRef::as_ref).collect();
     order::sort_few_by_key(&mut params, |param| param.table().id() as usize);
@@ -391,7 +399,7 @@ fn collected<'p, P: AsRef<Param>>(
             .take_while(|other| Arc::ptr_eq(other.table(), param.table()))
             .any(|&other| std::ptr::eq(other, param))
     };
-    if (1..params.len()).any(|k| is_again(k) && params[k].gradient().is_some()) {
+    if (1..params.len()).any(|k| is_again(k) && params[k].shared_gradient().is_some()) {
         return Err(given_twice());
     }
     let with_gradients = params
@@ -468,7 +476,7 @@ mod tests {
                 param.accumulate(Gradient::Dense(ones.into())).unwrap();
                 let optimizer = Optimizer::new(rule, Settings::new(0.5)).unwrap();
                 let params = [&param];
-                let mut gradients = collected(&params, Param::gradient).unwrap();
+                let mut gradients = collected(&params, Param::shared_gradient).unwrap();
                 let mut work = SmallVec::new();
                 optimizer.prepare(&mut gradients, &mut work).unwrap();
                 for touched in work[0].all_touched() {

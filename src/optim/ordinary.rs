@@ -84,7 +84,7 @@ mod tests {
     }
 
     fn of<'p>(params: &'p [&Param]) -> Collected<'p> {
-        collected(params, Param::gradient).unwrap()
+        collected(params, Param::shared_gradient).unwrap()
     }
 
     fn is_ordinary(optimizer: &Optimizer, params: &[&Param]) -> bool {

@@ -7,6 +7,29 @@ use crate::array::Array;
 use crate::error::Result;
 use crate::process::{QuickGuard, QuickMutex};
 
+/// Numbers of a forgotten gradient whose memory is kept, at most.
+const KEPT: usize = 1 << 14;
+
+/// What a parameter has collected.
+#[derive(Debug, Default)]
+struct GradientSlot {
+    gradient: Option<Arc<Gradient>>,
+    /// One that was forgotten. The next may be written in its memory: allocating is what passes over few numbers
+    /// spend their time on.
+    spare: Option<Arc<Gradient>>,
+}
+
+impl GradientSlot {
+    /// Keeps a gradient's memory for the next, if it is small. What is returned is dropped by the caller, when nobody
+    /// waits for the slot.
+    fn keep(&mut self, gradient: Arc<Gradient>) -> Option<Arc<Gradient>> {
+        match gradient.size() <= KEPT {
+            true => self.spare.replace(gradient),
+            false => Some(gradient),
+        }
+    }
+}
+
 /// A handle on a table with a gradient of its own; works from any thread.
 ///
 /// Two handles on one table (one a training thread, say) share the numbers and keep
@@ -14,7 +37,7 @@ use crate::process::{QuickGuard, QuickMutex};
 #[derive(Debug)]
 pub struct Param {
     table: Arc<Table>,
-    gradient: QuickMutex<Option<Gradient>>,
+    collected: QuickMutex<GradientSlot>,
 }
 
 impl AsRef<Param> for Param {
@@ -36,7 +59,7 @@ impl Param {
     pub fn on(table: Arc<Table>) -> Self {
         Param {
             table,
-            gradient: QuickMutex::new(None),
+            collected: QuickMutex::new(GradientSlot::default()),
         }
     }
 
@@ -45,14 +68,19 @@ impl Param {
         &self.table
     }
 
-    fn slot(&self) -> QuickGuard<'_, Option<Gradient>> {
+    fn slot(&self) -> QuickGuard<'_, GradientSlot> {
         // Whatever a panicking thread left in the slot is a whole gradient or none.
-        self.gradient.lock()
+        self.collected.lock()
     }
 
     /// The gradient collected since it was last cleared.
     pub fn gradient(&self) -> Option<Gradient> {
-        self.slot().clone()
+        self.shared_gradient().map(Arc::unwrap_or_clone)
+    }
+
+    /// The gradient, which this has still.
+    pub(crate) fn shared_gradient(&self) -> Option<Arc<Gradient>> {
+        self.slot().gradient.clone()
     }
 
     /// Adds to the gradient.
@@ -61,35 +89,50 @@ impl Param {
     /// [`Error::Shape`](crate::Error::Shape) or [`Error::Type`](crate::Error::Type) if it is not of
     /// the table's type, [`Error::Memory`](crate::Error::Memory) if the old one is shared and cannot
     /// be copied. Nothing is changed then.
-    pub(crate) fn accumulate(&self, gradient: Gradient) -> Result<()> {
+    pub(crate) fn accumulate(&self, gradient: impl Into<Arc<Gradient>>) -> Result<()> {
+        let gradient = gradient.into();
         gradient.check(self.table.ty(), || self.table.label())?;
-        let mut slot = self.slot();
-        match &mut *slot {
-            None => *slot = Some(gradient),
-            Some(old) => old.add(gradient)?,
+        match &mut self.slot().gradient {
+            Some(old) => Arc::make_mut(old).add(Arc::unwrap_or_clone(gradient)),
+            none => {
+                *none = Some(gradient);
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     /// Puts a gradient, which must be of the table's type, in the place of the old one.
     #[cfg(feature = "python")]
     pub(crate) fn set_gradient(&self, gradient: Gradient) {
-        *self.slot() = Some(gradient);
+        self.slot().gradient = Some(gradient.into());
     }
 
     /// The gradient, which this has no longer.
-    pub(crate) fn take_gradient(&self) -> Option<Gradient> {
-        self.slot().take()
+    pub(crate) fn take_gradient(&self) -> Option<Arc<Gradient>> {
+        self.slot().gradient.take()
     }
 
     /// Adds a gradient that was [taken](Self::take_gradient) to what was collected since: nothing, unless another
     /// thread collects at the same time. Only then may memory lack, and what was collected since stays alone.
-    pub(crate) fn put_back(&self, gradient: Gradient) {
+    pub(crate) fn put_back(&self, gradient: Arc<Gradient>) {
         let _ = self.accumulate(gradient);
+    }
+
+    /// Keeps the memory of a gradient that was [taken](Self::take_gradient), for the next.
+    pub(crate) fn keep(&self, gradient: Arc<Gradient>) {
+        let _dropped = self.slot().keep(gradient);
+    }
+
+    /// A gradient whose memory was kept.
+    pub(crate) fn take_spare(&self) -> Option<Arc<Gradient>> {
+        self.slot().spare.take()
     }
 
     /// Forgets the gradient.
     pub fn zero_grad(&self) {
-        *self.slot() = None;
+        let mut slot = self.slot();
+        let forgotten = slot.gradient.take();
+        let _dropped = forgotten.and_then(|gradient| slot.keep(gradient));
+        drop(slot);
     }
 }

@@ -6,8 +6,8 @@
 //! whoever reads them; optimizers group them in their own order.
 
 use crate::array::{
-    Array, Dense, Number, Shape, Type, Typed, element_count, equal_shapes, show_shape, size,
-    vec_for, with_real,
+    Array, Dense, Number, Shape, SliceMut, Type, Typed, element_count, equal_shapes, show_shape,
+    size, vec_for, with_real,
 };
 use crate::error::{Error, Result};
 use crate::order;
@@ -209,16 +209,18 @@ impl Rows {
         Ok((indices, values))
     }
 
-    /// Puts indices and rows in one piece each, in the order they arose, and returns both.
+    /// Puts indices and rows in one piece each, in the order they arose.
     ///
     /// # Errors
     /// As [`try_concat`](Self::try_concat); nothing is changed then.
-    pub(crate) fn in_one_piece(&mut self) -> Result<(&[u32], &Array)> {
-        let is_one = |parts: &[Placed]| matches!(parts, [part] if matches!(part.at, At::Index(_)));
-        if !is_one(&self.parts) {
-            let (indices, values) = self.try_concat()?;
-            *self = Rows::of(self.ty.clone(), At::Index(indices.into()), values);
-        }
+    pub(crate) fn join(&mut self) -> Result<()> {
+        let (indices, values) = self.try_concat()?;
+        *self = Rows::of(self.ty.clone(), At::Index(indices.into()), values);
+        Ok(())
+    }
+
+    /// Indices and rows, if they are in one piece each.
+    pub(crate) fn in_one_piece(&self) -> Option<(&[u32], &Array)> {
         match &self.parts[..] {
             [
                 Placed {
@@ -226,8 +228,25 @@ impl Rows {
                     values,
                     ..
                 },
-            ] => Ok((indices.as_slice(), values)),
-            _ => unreachable!("they have just been put in one piece"),
+            ] => Some((indices.as_slice(), values)),
+            _ => None,
+        }
+    }
+
+    /// Indices and rows for writing, if they are so many, in one piece each, and nobody else has them.
+    pub(crate) fn in_place(&mut self, count: usize) -> Option<(&mut [u32], SliceMut<'_>)> {
+        match &mut self.parts[..] {
+            [
+                Placed {
+                    at: At::Index(indices),
+                    values,
+                    end,
+                },
+            ] if *end == count => {
+                let (_, indices) = indices.parts_mut()?;
+                Some((indices, values.view_mut()?.data))
+            }
+            _ => None,
         }
     }
 
@@ -376,6 +395,14 @@ impl Gradient {
         })
     }
 
+    /// How many numbers are held.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Gradient::Dense(a) => a.size(),
+            Gradient::Rows(r) => r.len().saturating_mul(r.width()),
+        }
+    }
+
     /// Whether every number is finite.
     pub fn is_finite(&self) -> bool {
         match self {
@@ -441,58 +468,4 @@ pub(crate) fn add_into(a: &mut Array, b: &Array) -> Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::array::DType;
-
-    fn rows(n: usize, indices: Vec<u32>) -> Rows {
-        let values = Array::full(&Type::new(DType::F64, &[indices.len(), 2]), 1.0);
-        Rows::new(Type::new(DType::F64, &[n, 2]), indices.into(), values).unwrap()
-    }
-
-    #[test]
-    fn rows_that_are_never_cleared_do_not_grow_without_bound() {
-        for n in [10, 2000] {
-            let most = 2 * n.max(1024);
-            let mut sum = rows(n, vec![3]);
-            for k in 1..most {
-                sum.extend(rows(n, vec![(k % 5) as u32]));
-                assert_eq!(sum.len(), k + 1, "they are kept as they come");
-            }
-            sum.extend(rows(n, vec![3]));
-            assert_eq!(sum.len(), 5, "equal ones are summed");
-            let total: f64 = sum.to_dense().to_f64().iter().sum();
-            assert_eq!(total, 2.0 * (most + 1) as f64);
-        }
-    }
-
-    #[test]
-    fn how_many_rows_there_are() {
-        assert!(rows(3, vec![]).is_empty() && !rows(3, vec![0]).is_empty());
-        assert!(rows(3, vec![0, 0, 0]).is_many() && !rows(3, vec![0, 1]).is_many());
-    }
-
-    #[test]
-    fn a_gradient_has_the_type_of_what_it_is_of() {
-        let ty = Type::new(DType::F64, &[3, 2]);
-        let dense = |ty: &Type| Gradient::Dense(Array::full(ty, 1.0));
-        for (dtype, shape, right) in [
-            (DType::F64, &[3, 2][..], None),
-            (DType::F64, &[2, 3], Some(false)),
-            (DType::F32, &[3, 2], Some(true)),
-            (DType::F32, &[6], Some(true)),
-        ] {
-            let found = dense(&Type::new(dtype, shape)).check(&ty, || "w".into());
-            match right {
-                None => assert_eq!(found, Ok(())),
-                Some(true) => assert!(matches!(found, Err(Error::Type(_)))),
-                Some(false) => assert!(matches!(found, Err(Error::Shape(_)))),
-            }
-        }
-        let of_rows = Gradient::Rows(rows(3, vec![1]));
-        assert_eq!(of_rows.check(&ty, String::new), Ok(()));
-        let wider = Type::new(DType::F64, &[4, 2]);
-        let refused = of_rows.check(&wider, || "w".into());
-        assert!(matches!(refused, Err(Error::Shape(text)) if text.starts_with("w: expected")));
-    }
-}
+mod tests;

@@ -95,3 +95,48 @@ fn a_parameter_that_is_given_twice_keeps_its_gradient() -> Result<()> {
     );
     Ok(())
 }
+
+#[test]
+fn a_gradient_that_was_read_stays_as_it_was() -> Result<()> {
+    let sgd = Optimizer::sgd(0.1)?;
+    let (number, w) = (Parameter::new(1.0), parameter());
+    let (x, rows) = (Input::new(0.0), Input::indices(vec![0, 0]));
+    let loss = w.clone().gather(rows.clone()).sum() * number.clone() * x.clone();
+    let mut read = Vec::new();
+    // The graph is run as a program before long, which writes gradients where forgotten ones were.
+    for k in 0..100_u32 {
+        let factor = f64::from(k % 7);
+        x.set_value(factor)?;
+        rows.set_slice(&[k % 3, 2])?;
+        let of_number = factor * (w.param().table().read().to_f64()[k as usize % 3] + of_last(&w));
+        let mut of_rows = vec![0.0; 3];
+        of_rows[k as usize % 3] += factor * number.item()?;
+        of_rows[2] += factor * number.item()?;
+        loss.backward();
+        if k % 3 > 0 {
+            read.push((number.grad(), vec![of_number]));
+            read.push((w.grad(), of_rows));
+        }
+        match k % 2 {
+            0 => sgd.step_and_clear(&[&number, &w])?,
+            _ => [&number, &w]
+                .map(|param| param.zero_grad())
+                .into_iter()
+                .collect(),
+        }
+        w.set_value(vec![1.0, 2.0, 3.0])?;
+    }
+    assert!(read.len() > 100);
+    for (gradient, expected) in read {
+        assert_eq!(
+            gradient.expect("it was there").to_dense().to_f64(),
+            expected
+        );
+    }
+    Ok(())
+}
+
+/// The last of three numbers.
+fn of_last(w: &Parameter) -> f64 {
+    w.param().table().read().to_f64()[2]
+}
