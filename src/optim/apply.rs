@@ -56,11 +56,12 @@ pub(crate) unsafe fn rows<T: Number, P: GradientRows<T>>(
         // SAFETY: the indices are rows of the table, and others use it by moves if at all, by the
         // conditions of this function. Terms were just found to be as long as the indices imply.
         unsafe { sgd::rows(target.table, lr, decay, parts) };
-    } else if let Some((row, term)) = only_row(parts)
+    } else if let Some((row, gradient)) = only_row(parts)
         && !target.groups(occurrences)
     {
-        // SAFETY: as below, of one row.
-        unsafe { grouped::row(access, target, row, term, scratch) };
+        // SAFETY: the row is one of the table's, its state is that of a table of its type, and others use both as
+        // `access` says, by the conditions of this function. The gradient was just found to be as long as a row.
+        unsafe { grouped::row(access, target, row, gradient, scratch) };
     } else {
         // SAFETY: the indices are rows of the table, its state is that of a table of its type, and
         // others use both as `access` says, by the conditions of this function. Terms were just found
@@ -69,11 +70,13 @@ pub(crate) unsafe fn rows<T: Number, P: GradientRows<T>>(
     }
 }
 
-/// The row and the term of a gradient that has no others.
-fn only_row<T: Number, P: GradientRows<T>>(parts: &P) -> Option<(u32, Term<&[T]>)> {
-    let is_one = parts.count() == 1 && parts.terms(0) == 1;
-    match is_one.then(|| parts.indices(0)) {
-        Some(&[row]) => Some((row, parts.term(0, 0))),
+/// The row of a gradient that has no other, and no factor.
+fn only_row<T: Number, P: GradientRows<T>>(parts: &P) -> Option<(u32, &[T])> {
+    if parts.count() != 1 || parts.terms(0) != 1 {
+        return None;
+    }
+    match (parts.indices(0), parts.term(0, 0)) {
+        (&[row], Term { scale: None, rows }) => Some((row, rows)),
         _ => None,
     }
 }

@@ -113,8 +113,6 @@ enum GradientSource<'a, T> {
     All(&'a [T]),
     /// Rows that have been grouped.
     Rows(&'a [Occurrences<'a, T>], &'a DistinctRows),
-    /// One row.
-    Row(u32, ScaledRow<T>),
 }
 
 /// Applies a gradient to rows of `WIDTH` numbers, or of any width if that is 0.
@@ -134,7 +132,6 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
     // several are taken as one, unless steps are counted for each row.
     let (times, length) = match source {
         GradientSource::Rows(_, distinct) => (distinct.rows().len(), update.width),
-        GradientSource::Row(..) => (1, update.width),
         GradientSource::All(g) => {
             let length = match access {
                 _ if update.powers.is_some() => update.width,
@@ -162,7 +159,6 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
                 let g = unsafe { gradient::<WIDTH, M, T>(m, parts, distinct, k, &mut part, sum) };
                 (distinct.rows()[k] as usize, length, g)
             }
-            GradientSource::Row(row, g) => (*row as usize, length, (*g, 1)),
             GradientSource::All(g) => {
                 let g = &g[k * length..];
                 (k, length.min(g.len()), ((T::one(), g.as_ptr()), 1))
@@ -240,9 +236,7 @@ unsafe fn run<T: Number>(
         unsafe {
             // Code is compiled anew for each width, so there are two.
             let width = match source {
-                GradientSource::Rows(..) | GradientSource::Row(..)
-                    if M::ISA > Isa::Scalar && size_of::<T>() == 4 =>
-                {
+                GradientSource::Rows(..) if M::ISA > Isa::Scalar && size_of::<T>() == 4 => {
                     update.width
                 }
                 _ => 0,
@@ -408,23 +402,26 @@ pub(super) unsafe fn rows<T: Number>(
     }
 }
 
-/// Applies a gradient of one row, of several numbers.
+/// Applies a gradient of one row, of several numbers: as one of a table that is this row.
 ///
 /// # Safety
-/// As for [`apply::rows`](super::apply::rows).
+/// As for [`apply::rows`](super::apply::rows), of this row.
 pub(super) unsafe fn row<T: Number>(
     access: Access,
     target: &StepTarget<'_>,
     row: u32,
-    term: Term<&[T]>,
+    gradient: &[T],
     scratch: &mut Scratch<T>,
 ) {
-    let update = Update::new(target);
-    // SAFETY: the term has one row, of the table's width, by the conditions of this function.
-    let g = unsafe { product(&term, 0, update.width) };
-    let source = GradientSource::Row(row, g);
-    // SAFETY: the row is one of the table's, and others use the table and its state as `access` says, by the
-    // conditions of this function.
+    let update = Update::<T>::new(target);
+    let row = row as usize;
+    let update = update.on(
+        update.pointers_at(row * update.width),
+        update.counts.wrapping_add(row),
+    );
+    let source = GradientSource::All(gradient);
+    // SAFETY: the row is one of the table's, as long as the gradient, and others use it and its state as
+    // `access` says, by the conditions of this function.
     unsafe { run(access, &update, &source, &mut scratch.lines) };
 }
 

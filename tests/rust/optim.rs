@@ -217,6 +217,49 @@ fn training_steps_as_by_hand() {
 /// A step that overflows is refused; the next one does what it does for an optimizer that
 /// never saw the refused one.
 #[test]
+fn a_row_alone_steps_as_among_others() -> Result<()> {
+    let plain = Settings::new(0.1);
+    let l2 = Settings { l2: 0.3, ..plain };
+    let per_sample = Settings {
+        l2_per: L2Per::Sample,
+        ..l2
+    };
+    let clip = Settings {
+        clip: Some(0.2),
+        ..per_sample
+    };
+    for (rule, settings) in RULES
+        .into_iter()
+        .flat_map(|r| [plain, l2, per_sample, clip].map(|s| (r, s)))
+    {
+        for width in [1, 3, 32, 40] {
+            let numbers: Vec<f32> = (0..4 * width).map(|k| (k as f32).sin()).collect();
+            let [alone, among] = [(); 2].map(|()| Parameter::new(column(&numbers, width)));
+            let optimizers = [(); 2].map(|()| Optimizer::new(rule, settings));
+            for (factor, row) in [(0.7, 3), (-0.1, 0), (0.4, 3)] {
+                for (w, rows, by) in [(&alone, &[row][..], 0), (&among, &[row, 1], 1)] {
+                    collect(w, factor, Some(rows));
+                    optimizers[by].as_ref().map_err(Clone::clone)?.step(&[w])?;
+                }
+            }
+            let [alone, among] = [alone, among].map(|w| bits(&w));
+            assert_eq!(
+                alone[2 * width..],
+                among[2 * width..],
+                "{rule:?} {settings:?} {width}"
+            );
+            assert_eq!(
+                alone[..width],
+                among[..width],
+                "{rule:?} {settings:?} {width}"
+            );
+            assert_ne!(alone[width..2 * width], among[width..2 * width]);
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn a_step_out_of_range_changes_nothing() {
     for rule in RULES {
         for width in [1, 3, 32] {
