@@ -371,12 +371,8 @@ pub fn read(
 /// As [`read`].
 pub fn layout(source: &mut dyn Read, len: u64, formats: &[&str]) -> Result<Contents<TensorPlace>> {
     let (header, end) = read_header(source, len)?;
-    let mut about: BTreeMap<_, _> = header
-        .metadata()
-        .clone()
-        .unwrap_or_default()
-        .into_iter()
-        .collect();
+    let mut about = BTreeMap::new();
+    about.extend(header.metadata().clone().unwrap_or_default());
     about.remove(OF_HEADER);
     let expected = formats.join(" or ");
     let Some(format) = about.remove(FORMAT) else {

@@ -21,7 +21,7 @@
 //!
 //! Limit: what is computed again is found greedily, and from what is kept at the same point alone.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use super::availability::Availability;
 use super::cfg::Cfg;
@@ -132,7 +132,7 @@ impl Restoration<'_> {
                 continue;
             };
             let mut kept: BTreeSet<Point> = BTreeSet::new();
-            let mut seen: BTreeSet<usize> = BTreeSet::new();
+            let mut seen: HashSet<usize> = HashSet::new();
             let mut waiting: Vec<Point> = points.into_iter().collect();
             while let Some(point) = waiting.pop() {
                 if self.available.is_computed(id, point, MOST_OPERATORS) {
@@ -174,7 +174,8 @@ impl Restoration<'_> {
                 .is_none_or(|ty| ty.ndim() == 0);
             let common = self.common(id, home, &kept);
             if let Some(point) = common.filter(|point| is_number || kept.contains(point)) {
-                kept = BTreeSet::from([point]);
+                kept.clear();
+                kept.insert(point);
             }
             for point in kept {
                 self.sites.entry(point).or_default().insert(id);
@@ -208,7 +209,7 @@ impl Restoration<'_> {
             let to = to.filter(move |(slot, _)| point != Point::Edge(block, *slot));
             to.map(|(_, &to)| to)
         };
-        let mut seen = BTreeSet::new();
+        let mut seen = HashSet::new();
         let mut waiting = Vec::new();
         for &p in points.iter().filter(|&&p| p != point) {
             match p {
@@ -235,8 +236,9 @@ impl Restoration<'_> {
             let new = self.fresh(ValueKind::Int);
             self.define(id, entrance, new);
         }
-        let mut points: BTreeSet<Point> = self.sites.keys().copied().collect();
-        points.extend(self.again.keys());
+        // A set that is collected sorts what it is made of, by code of its own for each type.
+        let mut points: BTreeSet<Point> = BTreeSet::new();
+        points.extend(self.sites.keys().chain(self.again.keys()));
         for point in points {
             let needed = self.sites.remove(&point).unwrap_or_default();
             let (kept, mut again) = self.split(point, needed);

@@ -155,9 +155,11 @@ impl<'a> Checkpoint<'a> {
         {
             listed.insert(name.clone(), tensor(dtype, shape, &bytes[..]));
         }
+        let mut about = BTreeMap::new();
+        about.insert("wyrmling".into(), env!("CARGO_PKG_VERSION").into());
         let contents = Contents {
             format: FORMAT.into(),
-            about: BTreeMap::from([("wyrmling".into(), env!("CARGO_PKG_VERSION").into())]),
+            about,
             tensors: listed,
         };
         tensors::save(path, &contents, stop)

@@ -12,7 +12,7 @@
 //! Limits: innermost loops whose header compares `i < end`, where `i` goes up by 1, or `i == end`, where it
 //! goes down by 1 as in reverse passes; the loop does not change the end.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 
 use cranelift_codegen::ir::{self as clif, BlockArg};
 
@@ -62,9 +62,9 @@ pub(super) type ChunkedLoops = BTreeMap<usize, ChunkedLoop>;
 /// Loops over ranges.
 pub(super) fn chunked_loops(function: &Function, cfg: &Cfg) -> ChunkedLoops {
     let loops = cfg.loops();
-    let outer: BTreeSet<usize> = loops.iter().filter_map(|l| l.parent).collect();
+    let outer: HashSet<usize> = loops.iter().filter_map(|l| l.parent).collect();
     let instructions = || function.blocks.iter().flat_map(|b| &b.instructions);
-    let ones: BTreeSet<ValueId> = instructions()
+    let ones: HashSet<ValueId> = instructions()
         .filter(|i| matches!(i.expression, Expression::Constant(Datum::Int(1))))
         .map(|i| i.result())
         .collect();

@@ -52,7 +52,7 @@ type ValuePair = (ValueId, ValueId);
 fn shared(function: &Function) -> Option<Vec<ValueId>> {
     let graph = Cfg::new(function);
     let pairs = pairs(function, &graph);
-    let values: BTreeSet<ValueId> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
+    let values: HashSet<ValueId> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
     if pairs.is_empty() || values.len() > MOST {
         return None;
     }
@@ -109,7 +109,7 @@ fn pairs(function: &Function, graph: &Cfg) -> Vec<ValuePair> {
 }
 
 /// Those of some values of which one is needed where the other is defined, the smaller first.
-fn conflicts(function: &Function, graph: &Cfg, values: &BTreeSet<ValueId>) -> HashSet<ValuePair> {
+fn conflicts(function: &Function, graph: &Cfg, values: &HashSet<ValueId>) -> HashSet<ValuePair> {
     let liveness = Liveness::new(function, graph);
     let mut found = HashSet::new();
     for &block in graph.order() {

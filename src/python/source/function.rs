@@ -1,6 +1,6 @@
 //! Functions that were built, as Python sees them: printed, differentiated, interpreted, compiled.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use pyo3::PyVisit;
@@ -165,7 +165,7 @@ impl PyIrFunction {
 
     /// The names of the operators that it applies to numbers and arrays.
     #[getter]
-    fn operators(&self) -> BTreeSet<&str> {
+    fn operators(&self) -> HashSet<&str> {
         self.inner.operators().map(|op| op.name()).collect()
     }
 
