@@ -42,6 +42,12 @@ def penalized(p: Any, c: Any) -> Any:
     return dot(p, c) + 0.1 * (p["users"][c["u"]] ** 2).sum(axis=1)
 
 
+def summed(p: Any, c: Any) -> Any:
+    """The gradient of a row is a sum: a number times a row, and a number repeated."""
+    user = p["users"][c["u"]]
+    return (wy.vecdot(user, p["items"][c["i"]]) + user.mean(axis=1) - c["x"]) ** 2
+
+
 def trained(
     loss: Callable[..., Any],
     ending: Callable[[Any], Any],
@@ -84,7 +90,7 @@ OPTIMIZERS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-@pytest.mark.parametrize("loss", [dot, pairwise, penalized])
+@pytest.mark.parametrize("loss", [dot, pairwise, penalized, summed])
 def test_the_parameters_have_the_same_bits(
     loss: Callable[..., Any], optimizer: str, dtype: Any
 ) -> None:

@@ -155,12 +155,18 @@ impl<'f> Analysis<'f> {
         (node.op.form() == form).then_some(args)
     }
 
-    /// The summands of a value that is read once, each read once.
+    /// The summands of a value that is read once, each read once. A sum with a number that is repeated is one:
+    /// where there is one row, operators read the number itself, and bits do not depend on how many rows there are.
     fn summands(&self, value: ValueId) -> Vec<ValueId> {
         let mut out = Vec::new();
         let mut stack = vec![value];
         while let Some(v) = stack.pop() {
-            let alike = |x: &ValueId| self.function.ty(*x) == self.function.ty(v);
+            let is_repeated = |x: ValueId| {
+                self.node(x)
+                    .is_some_and(|node| node.op.form() == Form::Repeated)
+            };
+            let alike =
+                |&x: &ValueId| self.function.ty(x) == self.function.ty(v) && !is_repeated(x);
             match self.args_of(v, Form::Sum) {
                 Some([a, b]) if self.uses[v as usize] == 1 && [a, b].iter().all(alike) => {
                     stack.push(b);

@@ -13,8 +13,10 @@
 //! Limits: graphs of up to [`MOST_NODES`] nodes, on values and shapes of inputs within [`LIMITS`]: of larger
 //! values the arithmetic takes most of the time, and other shapes need other plans. Operators that run in the
 //! thread that asks for them (Python's), lengths that were asked for, several handles on one table, and arguments
-//! of functions that are being differentiated leave a graph to the walk. Where a table is looked up several
-//! times, a later gradient may differ from a walk's in the last digit of rows that occur more than once.
+//! of functions that are being differentiated leave a graph to the walk. Where a program adds three terms or more
+//! in another order, as those of a node that is used several times or of a row that is looked up several times,
+//! the numbers of the pass that is compared need not show it: a later gradient may differ from a walk's in the
+//! last digit.
 
 use std::cell::Cell;
 use std::rc::Rc;
