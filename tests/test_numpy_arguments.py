@@ -250,6 +250,23 @@ def test_interp_among_infinities_and_nan(length):
                 assert not any(np.isnan(slope).any() for slope in slopes), f"{xp} {fp}"
 
 
+def test_weights_of_several_axes_are_in_the_order_of_the_axes():
+    """As NumPy 2 has it, against a sum of products."""
+    x, w = np.random.default_rng(2).random((2, 2, 3, 4)), np.random.default_rng(3).random((4, 2))
+    mean = lambda x, w: np.average(x, axis=(3, 1), weights=w, keepdims=True)  # noqa: E731
+    product = lambda x, w: np.einsum("iajk,ka->ij", x, w) / w.sum()  # noqa: E731
+    assert mean(wy.Variable(x), w).shape == (2, 1, 3, 1)
+    np.testing.assert_allclose(mean(wy.Variable(x), w).value[:, 0, :, 0], product(x, w))
+    for argnums in (0, 1):
+        found, expected = (
+            wy.grad(lambda *args, f=f: (f(*args) ** 2).sum(), argnums, mode="trace")(x, w)
+            for f in (mean, product)
+        )
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"\(4, 2\) along axis \(3, 1\); got \(2, 4\)"):
+        mean(wy.Variable(x), w.T)
+
+
 def test_weights_that_add_up_to_zero_are_refused_as_numpys():
     x = np.arange(4.0)
     for f in (

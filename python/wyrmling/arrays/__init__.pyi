@@ -241,7 +241,7 @@ def atleast_2d(*arrays: Like) -> Any: ...
 def atleast_3d(*arrays: Like) -> Any: ...
 def average(
     a: Like,
-    axis: int | None = ...,
+    axis: Axis = ...,
     weights: Like | None = ...,
     returned: bool = ...,
     *,

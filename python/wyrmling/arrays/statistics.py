@@ -317,7 +317,7 @@ def std(
 @of_one_type
 def average(
     a: Like,
-    axis: int | None = None,
+    axis: Axis = None,
     weights: Like | None = None,
     returned: bool = False,
     *,
@@ -325,8 +325,9 @@ def average(
 ) -> Any:
     """The mean over an axis, each element counted by its weight; with ``returned`` also their sum.
 
-    ``weights`` has the shape of ``a``, or is a vector along the axis. Raises ZeroDivisionError
-    where they add up to zero, unless they can change later: then the mean is not a number.
+    ``weights`` has the shape of ``a``, or the lengths of the axes, in their order. Raises
+    ZeroDivisionError where they add up to zero, unless they can change later: then the mean is not
+    a number.
 
     Raises ValueError for weights of another shape, or if there is no such axis.
 
@@ -342,16 +343,15 @@ def average(
     else:
         if axis is None:
             raise TypeError(f"average: axis: must be given for weights of shape {each.shape}")
-        if each.ndim != 1 or len(axes) != 1:
+        lengths = tuple(x.shape[k] for k in axes)
+        if each.shape != lengths:
             raise ValueError(
-                f"weights: expected shape {x.shape}, or a vector along an axis; got {each.shape}"
+                f"weights: expected shape {x.shape}, or {lengths} along axis {axis}; "
+                f"got {each.shape}"
             )
-        if each.shape[0] != x.shape[axes[0]]:
-            raise ValueError(
-                f"weights: a vector of {each.shape[0]} does not fit axis {axis} of {x.shape}"
-            )
-        moved = moveaxis(x, axes[0], -1)
-        each = moveaxis(_core.broadcast_like(each, moved, 1), -1, axes[0])
+        last = range(-len(axes), 0)
+        moved = moveaxis(x, axes, last)
+        each = moveaxis(_core.broadcast_like(each, moved, len(axes)), last, axes)
     total = _core.sum(each, axes, keepdims)
     if weights is not None:
         refuse_zero("average", total)
