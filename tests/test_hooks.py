@@ -1,5 +1,7 @@
 """Hooks, which see and change gradients."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,29 @@ def test_hooks_on_leaves_and_on_graphs():
     (x * x).backward(create_graph=True)
     assert kinds[-1] is wy.Variable
     assert x.grad.item() == 12.0
+
+
+def test_hooks_of_a_parameter_are_those_of_its_thread():
+    w = wy.Parameter(3.0)
+
+    def slope(of):
+        w.zero_grad()
+        (of * of).backward()
+        return float(w.grad)
+
+    def other():
+        with pytest.raises(RuntimeError, match=r"register_hook: .* another thread"):
+            w.register_hook(lambda g: 10.0 * g)
+        made = w * 1.0
+        made.register_hook(lambda g: 10.0 * g)
+        found.extend([slope(w), slope(made)])
+
+    found = []
+    w.register_hook(lambda g: -g)
+    with ThreadPoolExecutor() as pool:
+        pool.submit(other).result()
+    assert found == [6.0, 60.0]
+    assert slope(w) == -6.0
 
 
 def test_bad_hooks_and_bad_results_of_hooks_are_errors():

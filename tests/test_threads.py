@@ -110,6 +110,21 @@ def test_a_parameter_works_in_every_thread():
     assert w.grad is None
 
 
+def test_assigning_to_a_parameter_elsewhere_is_as_in_its_thread():
+    w = wy.Parameter([1.0, 2.0])
+
+    def work():
+        other = w
+        other += 1.0
+        assert other.value.tolist() == [2.0, 3.0]
+        with pytest.raises(TypeError, match="of a Parameter, which is a leaf"):
+            w[0] = 5.0
+        assert w.value.tolist() == [1.0, 2.0]
+
+    work()
+    in_thread(work)
+
+
 def test_a_graph_sees_what_another_thread_assigned():
     w = wy.Parameter(1.0)
     y = w * 3.0

@@ -205,9 +205,11 @@ impl Handle {
     /// [`Error::State`] if another thread built it, [`Error::Value`] for a view that NumPy makes
     /// read-only, or of which it depends on memory whether it is one.
     pub(super) fn replace(&self, node: Variable) -> Result<bool> {
-        if leaf_id(self.original()?).is_some() {
+        // A parameter may be one of another thread.
+        if self.leaf_id().is_some() {
             return Ok(false);
         }
+        self.original()?;
         self.slot().replace(node)
     }
 

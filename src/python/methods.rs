@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use numpy::PyArrayDescr;
 use pyo3::PyVisit;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::gc::PyTraverseError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -220,7 +220,8 @@ impl PyVariable {
     /// ``Variable`` where it is a graph; one in its place has the same shape and type. Returns an
     /// object whose ``remove()`` takes the hook away. Raises TypeError if no gradient flows through
     /// this variable. A hook may refer to this variable, or to any other:
-    /// Python's garbage collector sees through graphs.
+    /// Python's garbage collector sees through graphs. Those of a Parameter are called by passes of
+    /// the thread that made it: in another, RuntimeError is raised.
     ///
     /// >>> x = Variable([1.0, -5.0])
     /// >>> handle = x.register_hook(lambda g: g.clip(-1.0, 1.0))
@@ -233,7 +234,14 @@ impl PyVariable {
         py: Python<'py>,
         hook: Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        super::hook::register(py, self.node()?.into_owned(), hook)
+        let node = self.node()?.into_owned();
+        if !self.handle.is_here() {
+            return Err(PyRuntimeError::new_err(
+                "register_hook: this parameter belongs to another thread, whose passes alone call its hooks; \
+                 register it on what is made of it here, such as w * 1.0",
+            ));
+        }
+        super::hook::register(py, node, hook)
     }
 
     /// The parameters that this value depends on, each once.

@@ -239,7 +239,7 @@ impl PyVariable {
         let node = variable.node()?.into_owned();
         let changed = index::replace(&node, key, value)?;
         // To read a key or a value may call Python, which may assign to this meanwhile.
-        if variable.node()?.address() != node.address() {
+        if variable.handle.leaf_id().is_none() && variable.node()?.address() != node.address() {
             return Err(PyRuntimeError::new_err(
                 "x[key] = v: x was assigned to while key or v was read, and that would be lost; \
                  make both before",
