@@ -14,6 +14,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from ..arguments import check_flag, check_integer, check_path
@@ -87,12 +88,13 @@ def serve(
         sockets=[listening],
         threads=threads,
         ident=None,
-        max_request_body_size=max_body,
+        max_request_body_size=max_body + 1,  # waitress refuses as many
         max_request_header_size=LONGEST_HEADERS,
         connection_limit=MOST_CONNECTIONS,
         channel_timeout=30,
         asyncore_use_poll=True,
     )
+    server.channel_class = _connection(server.channel_class)
 
     current.watch()
     undo = _handle_signals(current)
@@ -114,6 +116,41 @@ def serve(
         undo()
         current.close()
         server.close()
+
+
+def _connection(base: Any) -> Any:
+    """Waitress's connections, but that a refusal is read by those who are still sending.
+
+    A system resets a connection that is closed with something unread, and the answer is lost. So it
+    is first closed for writing alone, and what comes until the other side closes, or waitress has
+    waited long enough, is forgotten (RFC 9112, 9.6).
+    """
+
+    class Connection(base):  # type: ignore[misc]
+        refused = forgets = False
+
+        def service(self) -> None:
+            self.refused = self.requests[0].error is not None
+            super().service()
+
+        def readable(self) -> Any:
+            return self.forgets or super().readable()
+
+        def handle_read(self) -> None:
+            if self.forgets:
+                self.recv(self.adj.recv_bytes)
+            else:
+                super().handle_read()
+
+        def handle_close(self) -> None:
+            if not self.refused or self.forgets:
+                super().handle_close()
+                return
+            self.forgets, self.will_close = True, False
+            with suppress(OSError):
+                self.socket.shutdown(socket.SHUT_WR)
+
+    return Connection
 
 
 def _listening(host: str, port: int) -> socket.socket:
