@@ -83,6 +83,18 @@ def test_datetimes_and_missing_values_of_pandas() -> None:
         Interactions.from_frame(frame, user="n", item="i")
 
 
+def test_categories_that_no_row_has_need_not_be_ids() -> None:
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series(pandas.Categorical(["tea", "nan", "rye", "tea"], ["nan", "rye", "tea"]))
+    data = Interactions.from_ids([1, 2, 3], column[column != "nan"])
+    assert (data.items.tolist(), list(data.item_ids)) == ([0, 1, 0], ["tea", "rye"])
+    with pytest.raises(ValueError, match=r"categories of items: .* 'nan', which stands for a mis"):
+        Interactions.from_ids([1, 2, 3, 4], column)
+    mixed = pandas.Series(pandas.Categorical([7, "a", 7]))
+    assert Interactions.from_ids([1, 2], mixed[[0, 2]]).item_ids.values.dtype == np.int64
+    assert len(Interactions.from_ids([], column[:0]).item_ids) == 0
+
+
 @pytest.mark.parametrize("year", [1000, 3000])
 def test_years_that_have_no_nanoseconds_stay_what_they_are(year: int) -> None:
     pandas = pytest.importorskip("pandas")

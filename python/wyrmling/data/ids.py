@@ -313,7 +313,8 @@ def _numbered(name: str, column: Column) -> tuple[Numbers, npt.NDArray[Any]]:
                 "missing value"
             )
         numbers, used = _numbered_integers(codes.astype(np.int64))
-        return numbers, Ids(categories, f"categories of {name}")._values[used]
+        # Of rows that were chosen many categories have none, and may be no ids.
+        return numbers, Ids(categories[used], f"categories of {name}").values
     ids = id_column(name, column)
     if isinstance(ids, np.ndarray):
         return _numbered_integers(ids)
