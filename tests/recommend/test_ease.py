@@ -69,6 +69,17 @@ def test_scores_are_sums_of_weights(data: Interactions) -> None:
     } == {*few.tolist()}
 
 
+def test_the_largest_penalty(data: Interactions) -> None:
+    """Weights are then what pairs of items have in common, over the penalty."""
+    had = ones(data)
+    common = had.T @ had
+    np.fill_diagonal(common, 0)
+    found = EASE(l2=1e18).fit(data).fitted.arrays["weights"]
+    np.testing.assert_allclose(found, common / 1e18, rtol=1e-6)
+    with pytest.raises(ValueError, match=r"l2 is 1e\+300, expected .* at most 1e\+18"):
+        EASE(l2=1e300).fit(data)
+
+
 def test_it_learns_what_popularity_cannot() -> None:
     train, test = make_interactions(400, 160, 25, seed=1).split(0.2, seed=1)
     learnt, popular = (

@@ -42,7 +42,8 @@ class EASE(SimilarityModel):
         l2: weight of the penalty; it grows with the data, and hundreds are usual.
     """
 
-    l2: Annotated[float, Bounds(above=0)] = 300.0
+    # Beyond, weights of 1 / l2² would be 0 in single precision.
+    l2: Annotated[float, Bounds(above=0, most=1e18)] = 300.0
 
     def _array_types(self) -> Mapping[str, ArrayType]:
         return {"weights": ArrayType(("items", "items"))}
