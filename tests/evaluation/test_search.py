@@ -29,7 +29,7 @@ from wyrmling.evaluation import (
     worse_than_popularity,
 )
 from wyrmling.evaluation.trained import Trained
-from wyrmling.recommend import BPR
+from wyrmling.recommend import BPR, FactorizationMachine
 
 
 def pairs_of(data: Interactions) -> set[tuple[int, int]]:
@@ -280,6 +280,7 @@ def test_folds_may_be_given(data: Interactions) -> None:
     found = cross_validate(Known(), data, [split], "mrr")
     assert found["mrr"] == evaluate(Known().fit(split[0]), split[1], "mrr")["mrr"]
     assert math.isnan(found.spread["mrr"])
+    assert cross_validate(Known(), data, [list(split)], "mrr")["mrr"] == found["mrr"]
     for folds, kind in ((1, ValueError), (len(data) + 1, ValueError), (2.5, TypeError)):
         with pytest.raises(kind, match="folds"):
             cross_validate(Known(), data, folds)  # type: ignore[arg-type]
@@ -370,3 +371,31 @@ def test_bad_arguments_are_named() -> None:
             search(BPR(), {"lr": [0.1]}, data, **{flag: "no"})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="got the class BPR: call it"):
         search(BPR, {"lr": [0.1]}, data)
+
+
+def test_further_arguments_of_fit_reach_it(data: Interactions) -> None:
+    """Features, without which all items that nobody had would score alike."""
+    genres = {item: [item.split("-")[0]] for item in data.item_ids}
+    model = FactorizationMachine(factors=4, epochs=3, num_threads=1)
+    train, test = data.split(0.3, seed=2)
+    given = {"item_features": genres}
+    expected = evaluate(model.fit(train, **given), test, "mrr")["mrr"]
+    assert expected != evaluate(model.fit(train), test, "mrr")["mrr"]
+    folds = cross_validate(model, data, [(train, test)], "mrr", fit_params=given)
+    assert folds["mrr"] == expected
+    table = compare({"fm": model, "b": BPR(epochs=1)}, train, test, "mrr", fit_params={"fm": given})
+    assert table["fm"]["mrr"] == expected
+    space = {"lr": [model.lr]}
+    found = search(model, space, train, validation=test, metric="mrr", fit_params=given)
+    assert found.best.value == expected
+    assert "item_feature_names" in found.model.fitted.arrays
+    for wrong in ([], {"fm": [1]}):
+        with pytest.raises(TypeError, match="expected a dict of arguments of fit"):
+            compare({"fm": model}, train, test, fit_params=wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="fit_params has 'ease', expected names of models that"):
+        compare({"fm": model}, train, test, fit_params={"ease": {}})
+    with pytest.raises(ValueError, match="fit_params has 'fm', expected names of models that"):
+        compare({"fm": table.models["fm"]}, None, test, fit_params={"fm": given})
+    for call in (search, cross_validate):
+        with pytest.raises(TypeError, match="fit_params is 'a', expected a dict of arguments"):
+            call(model, space if call is search else data, data, fit_params="a")  # type: ignore[operator]

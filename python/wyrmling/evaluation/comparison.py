@@ -13,7 +13,7 @@ from ..data.interactions import check_interactions
 from ..progress import Steps
 from .evaluate import Unknown, evaluate
 from .metrics import parse
-from .models import check_params, copied, popularity
+from .models import arguments_of_fit, check_params, copied, popularity
 from .result import Evaluation
 from .trained import Trained
 
@@ -106,6 +106,7 @@ def compare(
     unknown: Unknown = "skip",
     random_state: int = 0,
     progress: bool = False,
+    fit_params: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Comparison:
     """Trains models on the same data, measures them on the same, and adds popularity.
 
@@ -120,6 +121,8 @@ def compare(
         random_state: of the intervals.
         progress: whether to show what has been trained and measured: a bar of tqdm's if it is
             installed, otherwise lines on the standard error.
+        fit_params: by the name of a model, further arguments of its ``fit``, such as the features
+            of a :class:`.FactorizationMachine`.
 
     Raises:
         TypeError: something else than a dict of recommenders by name, or no Interactions.
@@ -148,6 +151,11 @@ def compare(
     check_flag("exclude_seen", exclude_seen)
     check_choice("unknown", unknown, ("skip", "error"))
     check_integer("random_state", random_state, 0, 2**63 - 1)
+    given = arguments_of_fit("fit_params", fit_params)
+    for name in given:
+        if train is None or name not in models:
+            raise ValueError(f"fit_params has {name!r}, expected names of models that are trained")
+        given[name] = arguments_of_fit(f"fit_params[{name!r}]", given[name])
     fitted: dict[str, Any] = {}
     seconds: dict[str, float] = {}
     # All are copied before any is trained, so that one that is no model is said at once.
@@ -165,7 +173,7 @@ def compare(
                 fitted[name] = model
             else:
                 start = time.perf_counter()
-                fitted[name] = model.fit(train)
+                fitted[name] = model.fit(train, **given.get(name, {}))
                 seconds[name] = time.perf_counter() - start
                 bar.advance(f"{name} is trained")
         rankers: dict[str, Any] = dict(fitted)

@@ -17,7 +17,7 @@ from ..data import Interactions
 from ..data.interactions import check_interactions
 from .evaluate import evaluate
 from .metrics import DEFAULT, parse
-from .models import copied
+from .models import arguments_of_fit, copied
 from .result import Evaluation
 
 __all__ = ["CrossValidation", "cross_validate"]
@@ -83,6 +83,7 @@ def cross_validate(
     *,
     exclude_seen: bool = True,
     random_state: int = 0,
+    fit_params: Mapping[str, Any] | None = None,
 ) -> CrossValidation:
     """Trains a model on all folds but one and measures it on that one, for each fold.
 
@@ -94,6 +95,8 @@ def cross_validate(
         metrics: names, as :mod:`wyrmling.evaluation.metrics` defines them.
         exclude_seen: as of :func:`~wyrmling.evaluation.evaluate`.
         random_state: of the division.
+        fit_params: further arguments of each ``fit``, such as the features of a
+            :class:`.FactorizationMachine`.
 
     Raises:
         TypeError: not Interactions, or no recommender.
@@ -113,11 +116,12 @@ def cross_validate(
     seed = check_integer("random_state", random_state, 0, 2**63 - 1)
     check_flag("exclude_seen", exclude_seen)
     copied(model, {})
+    given = arguments_of_fit("fit_params", fit_params)
     splits = list(_divided(data, folds, seed) if _is_whole(folds) else _pairs(folds))
     if not splits:
         raise ValueError("folds is empty, expected at least one pair of interactions")
     return CrossValidation(
-        evaluate(copied(model, {}).fit(train), test, wanted, exclude_seen=exclude_seen)
+        evaluate(copied(model, {}).fit(train, **given), test, wanted, exclude_seen=exclude_seen)
         for train, test in splits
     )
 
@@ -140,9 +144,10 @@ def _divided(data: Interactions, folds: Any, seed: int) -> Iterator[Split]:
 def _pairs(folds: Any) -> Iterator[Split]:
     for place, pair in enumerate(folds):
         if not (
-            isinstance(pair, tuple)
+            isinstance(pair, (tuple, list))
             and len(pair) == 2
             and all(isinstance(side, Interactions) for side in pair)
         ):
             raise TypeError(f"folds[{place}]: expected a pair of Interactions, got {pair!r}")
-        yield pair
+        train, test = pair
+        yield train, test

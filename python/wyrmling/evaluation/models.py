@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,14 @@ from ..data import Interactions
 from .evaluate import evaluate
 from .trained import Trained, trained
 
-__all__ = ["check_params", "copied", "parameters_of", "popularity", "worse_than_popularity"]
+__all__ = [
+    "arguments_of_fit",
+    "check_params",
+    "copied",
+    "parameters_of",
+    "popularity",
+    "worse_than_popularity",
+]
 
 
 def parameters_of(model: Any) -> dict[str, Any]:
@@ -43,6 +51,13 @@ def copied(model: Any, changes: Mapping[str, Any]) -> Any:
                 f"{', '.join(sorted(parameters))}"
             )
     return type(model)(**parameters | dict(changes))
+
+
+def arguments_of_fit(name: str, given: Any) -> dict[str, Any]:
+    """Further arguments of `fit`, by name; raises TypeError for what is neither a dict nor None."""
+    if not isinstance(given, (Mapping, NoneType)):
+        raise TypeError(f"{name} is {given!r}, expected a dict of arguments of fit")
+    return dict(given or {})
 
 
 def check_params(model: Any) -> None:

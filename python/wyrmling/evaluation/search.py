@@ -26,7 +26,7 @@ from ..data.interactions import check_interactions
 from ..progress import Steps
 from .evaluate import evaluate
 from .metrics import parse
-from .models import check_params, copied, parameters_of
+from .models import arguments_of_fit, check_params, copied, parameters_of
 from .result import Evaluation
 from .spaces import Distribution, draw
 from .validation import validation_split
@@ -136,6 +136,7 @@ def search(
     random_state: int = 0,
     callback: Callable[[Trial], object] | None = None,
     progress: bool = False,
+    fit_params: Mapping[str, Any] | None = None,
 ) -> Search:
     """Looks for the hyperparameters with which a model ranks best what is held out of ``data``.
 
@@ -158,6 +159,8 @@ def search(
         callback: called with each :class:`Trial`.
         progress: whether to show how the trials go: a bar of tqdm's if it is installed, otherwise
             a line for each on the standard error.
+        fit_params: further arguments of each ``fit``, such as the features of a
+            :class:`.FactorizationMachine`.
 
     Raises:
         TypeError, ValueError: an argument of another kind, or outside its range; a parameter that
@@ -193,6 +196,7 @@ def search(
     check_flag("exclude_seen", exclude_seen)
     check_flag("progress", progress)
     check_flag("refit", refit)
+    given_fit = arguments_of_fit("fit_params", fit_params)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback is {callback!r}, expected a function or None")
     train, kept_out = validation_split("validation", validation, data, seed)
@@ -203,7 +207,7 @@ def search(
     def attempt(parameters: Mapping[str, Any], epochs: int | None) -> Trial:
         changes = dict(parameters) if epochs is None else {**parameters, "epochs": epochs}
         candidate, start = copied(model, changes), time.perf_counter()
-        found, error = _tried(candidate, train, kept_out, wanted.name, exclude_seen)
+        found, error = _tried(candidate, train, given_fit, kept_out, wanted.name, exclude_seen)
         value = math.nan if found is None else found[wanted.name]
         seconds = time.perf_counter() - start
         trial = Trial(parameters, value, seconds, epochs, found, error)
@@ -224,7 +228,7 @@ def search(
     best = min(last, key=_descending)
     if best.error is not None:
         raise FloatingPointError(f"training diverged in every trial; the first: {made[0].error}")
-    chosen = copied(model, best.parameters).fit(data) if refit else None
+    chosen = copied(model, best.parameters).fit(data, **given_fit) if refit else None
     return Search(made, wanted.name, best, chosen)
 
 
@@ -248,11 +252,17 @@ def _longest(own: Mapping[str, Any], space: Mapping[str, Any]) -> int:
 
 
 def _tried(
-    model: Any, train: Interactions, held_out: Interactions, metric: str, exclude_seen: bool
+    model: Any,
+    train: Interactions,
+    fit_params: Mapping[str, Any],
+    held_out: Interactions,
+    metric: str,
+    exclude_seen: bool,
 ) -> tuple[Evaluation | None, str | None]:
     """What was found of a model, or why training was given up."""
     try:
-        return evaluate(model.fit(train), held_out, metric, exclude_seen=exclude_seen), None
+        fitted = model.fit(train, **fit_params)
+        return evaluate(fitted, held_out, metric, exclude_seen=exclude_seen), None
     except FloatingPointError as error:
         return None, str(error)
 
