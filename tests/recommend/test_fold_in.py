@@ -100,6 +100,7 @@ def test_values_for_a_loss_of_ones_own() -> None:
     assert low == pytest.approx(-4.0, abs=1.0)
     # Nothing is drawn, so that who had everything teaches, too.
     assert model.fold_in(ITEMS, values=[3.0] * len(ITEMS)).query.any()
+    assert model.fold_in([]).query.tolist() == model.fold_in([], values=[]).query.tolist()
     with pytest.raises(ValueError, match="values is None"):
         model.fold_in(["i3"])
     with pytest.raises(ValueError, match="the loss asks for no value, expected None"):

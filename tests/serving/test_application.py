@@ -14,7 +14,7 @@ import pytest
 
 from wyrmling.data import Interactions
 from wyrmling.datasets import make_interactions
-from wyrmling.recommend import BPR, Custom, Popularity
+from wyrmling.recommend import BPR, Custom, ExplicitMF, Popularity
 from wyrmling.serving.application import Application
 from wyrmling.serving.current import CurrentModel
 from wyrmling.serving.page import Page
@@ -125,6 +125,28 @@ def test_new_users_are_known_by_histories(application: Application, model: BPR) 
     assert answer["histories"][1]["history"] == []
     assert len(answer["histories"][1]["items"]) == 4
     assert ask(application, "/recommend", {"histories": []})[:2] == (200, {"histories": []})
+
+
+def test_a_new_user_may_have_ratings(tmp_path: Path) -> None:
+    data = Interactions.from_ids([1, 1, 2, 2, 3], list("abbca"), values=[5, 1, 2, 4, 3])
+    rated = ExplicitMF(factors=2, epochs=3, num_threads=1).fit(data)
+    rated.save(tmp_path / "model")
+    served = Application(CurrentModel(tmp_path / "model"))
+    question = {"history": ["a", "b"], "values": [4, 1.5]}
+    _, answer, _ = ask(served, "/recommend", question)
+    assert answer["items"] == pairs(rated.recommend(rated.fold_in(["a", "b"], values=[4, 1.5])))
+    for wrong in ([4], ["a", "b"], [1, True], 3, [1e300, 1]):
+        status, answer, _ = ask(served, "/recommend", question | {"values": wrong})
+        assert (status, answer["error"]["code"]) == (400, "bad_value")
+        assert "values" in answer["error"]["message"]
+    status, answer, _ = ask(served, "/recommend", {"user": 1, "values": [4]})
+    assert (status, answer["error"]["code"]) == (400, "bad_request")
+
+
+def test_values_of_a_model_that_takes_none_are_refused(application: Application) -> None:
+    question = {"history": ["jazz-1"], "values": [4]}
+    status, answer, _ = ask(application, "/recommend", question)
+    assert (status, answer["error"]["code"]) == (400, "bad_value")
 
 
 def test_neighbours(application: Application, model: BPR) -> None:

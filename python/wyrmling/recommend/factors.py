@@ -368,12 +368,14 @@ class FactorModel(VectorModel):
         self, history: Iterable[Id], values: Iterable[float] | None
     ) -> tuple[Numbers, FloatArray]:
         """The items and ratings of a new user, compared."""
-        if values is None:
-            raise ValueError(
-                f"values is None, expected a number for each item of the history: "
-                f"{type(self).__name__} learns from values"
-            )
         steps = numbers_of("history", self.item_ids, history, ordered=True)
+        if values is None:
+            if len(steps):
+                raise ValueError(
+                    f"values is None, expected a number for each item of the history: "
+                    f"{type(self).__name__} learns from values"
+                )
+            values = ()
         numbers = number_column("values", values, np.float32)
         if len(numbers) != len(steps):
             raise ValueError(

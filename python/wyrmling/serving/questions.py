@@ -75,7 +75,9 @@ def recommend(model: Recommender, question: Question) -> Answer:
         model: the model.
         question: one of ``user`` (an id), ``users`` (a list), ``history`` (items that a new user
             had) and ``histories`` (a list of such lists), and ``n``, ``exclude_seen``, ``items``,
-            ``filter_items``, ``cold_start`` as :meth:`.Recommender.recommend` takes them.
+            ``filter_items``, ``cold_start`` as :meth:`.Recommender.recommend` takes them. Beside
+            ``history`` also ``values``, a number for each of its items, for models whose
+            ``fold_in`` takes them.
 
     Raises:
         Refused: it cannot be answered, and why.
@@ -83,7 +85,8 @@ def recommend(model: Recommender, question: Question) -> Answer:
     _check_names(
         question,
         ("user", "users", "history", "histories"),
-        ("n", "exclude_seen", "items", "filter_items", "cold_start"),
+        ("n", "exclude_seen", "items", "filter_items", "cold_start")
+        + (("values",) if "history" in question else ()),
     )
     n = _count(question)
     options: dict[str, Any] = {
@@ -109,7 +112,8 @@ def recommend(model: Recommender, question: Question) -> Answer:
     options.pop("cold_start", None)
     if "history" in question:
         history = _ids(question, "history", model.item_ids)
-        pairs = _asked(lambda: model.recommend(model.fold_in(history), n, **options))
+        more = {"values": question["values"]} if "values" in question else {}
+        pairs = _asked(lambda: model.recommend(model.fold_in(history, **more), n, **options))
         return {"history": history, "items": _pairs(pairs)}
     given = question["histories"]
     if not isinstance(given, list):
