@@ -14,9 +14,9 @@ from wyrmling.command import recommend, similar
 from wyrmling.command.models import MODELS, offered
 from wyrmling.command.train import add_run_options
 from wyrmling.data import Interactions
-from wyrmling.datasets import make_interactions
+from wyrmling.datasets import make_interactions, read_interactions
 from wyrmling.evaluation import evaluate
-from wyrmling.recommend import BPR, WARP, Recommender
+from wyrmling.recommend import BPR, EASE, WARP, Recommender
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +135,25 @@ def test_models_are_measured(
     assert run("evaluate", out, tmp_path / "test.csv") == 0
     assert "ndcg@10" in capsys.readouterr().out
     assert run("evaluate", out, tmp_path / "test.csv", "--metric", "magic@5") == 1
+
+
+def test_training_is_told_in_json(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "model.safetensors"
+    command = ["train", file, "--model", "ease", "--out", out, "--json"]
+    assert run(*command, "--holdout", 0.2) == 0
+    found = json.loads(capsys.readouterr().out)
+    data = read_interactions(file)
+    assert (found["model"], found["interactions"]) == ("ease", len(data))
+    assert (found["users"], found["items"]) == (data.n_users, data.n_items)
+    assert (found["saved"], found["bytes"]) == (str(out), out.stat().st_size)
+    train, test = data.split(0.2, 0)
+    expected = evaluate(EASE().fit(train), test, "ndcg@10")["ndcg@10"]
+    assert found["held_out"]["EASE"]["ndcg@10"] == pytest.approx(expected)
+    assert set(found["held_out"]) == {"EASE", "popularity"}
+    assert run(*command) == 0
+    assert json.loads(capsys.readouterr().out)["held_out"] == {}
 
 
 def test_models_are_compared(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

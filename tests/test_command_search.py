@@ -67,7 +67,7 @@ def test_the_best_of_some_trials_is_printed_and_saved(
 
     assert run(*command, "--save", out) == 0
     said = capsys.readouterr().out
-    assert "4 trials, of l2\n" in said
+    assert "4 trials at most, of l2\n" in said
     table = said.split("\n\n")[1].splitlines()
     assert table[0].split() == ["recall@5", "l2", "seconds"]
     assert [float(row.split()[0]) for row in table[1:]] == pytest.approx(

@@ -175,6 +175,22 @@ def test_recommend_answers_for_each_user(model: Path) -> None:
     assert "user 'nobody' is not among" in said
 
 
+def test_recommend_answers_for_somebody_new(model: Path) -> None:
+    known = Recommender.load(model)
+    history = list(known.item_ids[:2])
+    expected = known.recommend(known.fold_in(history), 3)
+    command = ["recommend", model, "--history", history[0], "--history", history[1], "-k", "3"]
+    answer = json.loads(run(*command, "--json"))
+    assert answer["history"] == history
+    assert [(r["item"], r["score"]) for r in answer["recommendations"]] == expected
+    table = run(*command).splitlines()
+    assert [line.split()[0] for line in table] == ["item", *(item for item, _ in expected)]
+    assert "item 'nothing' is not among" in run(*command, "--history", "nothing", code=1)
+    assert "not allowed with" in run(*command, "--user", "user-3", code=2)
+    everything = [word for item in known.item_ids for word in ("--history", item)]
+    assert "has seen every item" in run("recommend", model, *everything)
+
+
 def test_train_says_which_columns_it_took(tmp_path: Path) -> None:
     file, out = tmp_path / "rated.csv", tmp_path / "model"
     file.write_text("day;film;stars;uid\n1;tea;4,5;ann\n2;rye;1,5;bob\n3;oat;5;bob\n")

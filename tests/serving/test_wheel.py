@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.util
+import json
 import subprocess
 import sys
 import zipfile
@@ -254,6 +255,13 @@ def test_the_command(tmp_path: Path, model: BPR) -> None:
     said = subprocess.run([*command, *options], capture_output=True, text=True, check=True).stdout
     assert "my_recs-1.0-py3-none-any.whl" in said
     assert "import my_recs" in said
+    told = subprocess.run([*command, *options, "--json"], capture_output=True, check=True).stdout
+    wheel = tmp_path / "dist" / "my_recs-1.0-py3-none-any.whl"
+    assert json.loads(told) == {
+        "path": str(wheel),
+        "bytes": wheel.stat().st_size,
+        "package": "my_recs",
+    }
     found = subprocess.run([*command, "--name", "a b"], capture_output=True, text=True, check=False)
     assert (found.returncode, found.stdout) == (1, "")
     assert "name is 'a b'" in found.stderr

@@ -8,7 +8,7 @@ from collections import Counter
 from ..datasets import make_interactions
 from ..recommend import BPR
 from . import types
-from .quality import show_quality
+from .quality import measured, show_quality
 from .text import describe, say, show_recommendations
 from .train import add_run_options, fit
 
@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> None:
     say(f"data        {describe(data)}; {len(test):,} more held out")
     recommender = BPR(epochs=options.epochs, num_threads=options.threads, random_state=options.seed)
     model = fit(recommender, data, say)
-    show_quality(model, data, test, say)
+    show_quality(measured(model, data, test), say)
 
     for user in range(3):
         user_id = data.user_ids[user]

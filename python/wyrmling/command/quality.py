@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ..data import Interactions
-from ..evaluation import evaluate
+from ..evaluation import Evaluation, evaluate
 from ..recommend import Popularity, Recommender
 from .text import count
 
-__all__ = ["METRICS", "show_quality"]
+__all__ = ["METRICS", "measured", "show_quality"]
 
 METRICS = {
     "mrr": "MRR",
@@ -21,19 +21,18 @@ METRICS = {
 }
 
 
-def show_quality(
-    model: Recommender,
-    train: Interactions,
-    test: Interactions,
-    say: Callable[[str], None],
-) -> None:
-    """Measures a model and popularity on what was held out."""
-    name = type(model).__name__
-    measured = {name: evaluate(model, test, METRICS, resamples=1)}
+def measured(model: Recommender, train: Interactions, test: Interactions) -> dict[str, Evaluation]:
+    """How well a model, and popularity, rank what was held out."""
+    found = {type(model).__name__: evaluate(model, test, METRICS, resamples=1)}
     if not isinstance(model, Popularity):
-        measured["popularity"] = evaluate(Popularity().fit(train), test, METRICS, resamples=1)
-    users = count(measured[name].n_users, "user")
+        found["popularity"] = evaluate(Popularity().fit(train), test, METRICS, resamples=1)
+    return found
+
+
+def show_quality(found: Mapping[str, Evaluation], say: Callable[[str], None]) -> None:
+    """Says what was measured."""
+    users = count(next(iter(found.values())).n_users, "user")
     say(f"\nranking of held-out items, mean over {users}\n")
     say(f"{'':10}  " + "  ".join(f"{head:>12}" for head in METRICS.values()))
-    for kind, metrics in measured.items():
+    for kind, metrics in found.items():
         say(f"{kind:10}  " + "  ".join(f"{metrics[metric]:12.4f}" for metric in METRICS))

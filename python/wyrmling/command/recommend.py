@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import Any
 
 from ..recommend import Recommender
 from . import types
@@ -13,34 +14,49 @@ __all__ = ["add_options", "run"]
 
 
 def run(options: argparse.Namespace) -> None:
-    """Prints the best items for each user that is named, of a model."""
+    """Prints the best items for each user that is named, or for somebody new, of a model."""
     model = Recommender.load(options.model)
-    users = [model.user_ids.spelled(text) for text in options.user]
-    answers = model.recommend(users, options.k, exclude_seen=not options.include_seen)
-    for number, user in enumerate(users):
+    who: list[Any]
+    asked: list[Any]
+    if options.history:
+        history = [model.item_ids.spelled(text) for text in options.history]
+        kind, who, asked = "history", [history], [model.fold_in(history)]
+    else:
+        kind, who = "user", [model.user_ids.spelled(text) for text in options.user]
+        asked = who
+    answers = model.recommend(asked, options.k, exclude_seen=not options.include_seen)
+    for number, one in enumerate(who):
         best = answers.row(number)
         if options.json:
             items = [{"item": item, "score": score} for item, score in best]
-            print(json.dumps({"user": user, "recommendations": items}, allow_nan=False))
+            print(json.dumps({kind: one, "recommendations": items}, allow_nan=False))
             continue
-        if len(users) > 1 and best:
-            print(("\n" if number else "") + f"user {printable(str(user))}\n")
+        named = f"user {printable(str(one))}" if kind == "user" else "somebody with this history"
+        if len(who) > 1 and best:
+            print(("\n" if number else "") + f"{named}\n")
         if best:
             show_recommendations(best)
         else:
-            print(f"user {printable(str(user))} has seen every item")
+            print(f"{named} has seen every item")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     option = parser.add_argument
     option("model", metavar="MODEL", help="what train has written")
-    option(
+    whom = parser.add_mutually_exclusive_group(required=True)
+    whom.add_argument(
         "--user",
-        required=True,
         action="append",
         metavar="ID",
         help="the user, as the training file calls it; may be given several times",
+    )
+    whom.add_argument(
+        "--history",
+        action="append",
+        metavar="ID",
+        help="an item that somebody had who is not in the training file; may be given several "
+        "times, in the order in which they had them",
     )
     option("-k", "-n", type=types.natural, default=10, help="how many items [%(default)s]")
     option("--include-seen", action="store_true", help="also what the user had in training")

@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError(f"{options.model} has no hyperparameters to search; see --vary")
     say = nothing if options.json else aside
     say(f"data        {describe(data)}; a share of {options.validation:g} to choose by")
-    say(f"trials      {count(options.trials, 'trial')}, of {', '.join(space)}\n")
+    say(f"trials      {count(options.trials, 'trial')} at most, of {', '.join(space)}\n")
     found = search(
         model,
         space,

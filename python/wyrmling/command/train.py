@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import time
 from collections.abc import Callable
 
 from ..data import Interactions
+from ..evaluation import Evaluation
 from ..progress import Steps
 from ..recommend import LearningCurve, Recommender
 from ..recommend.sequence import SequenceModel
 from . import files, types
 from .models import add_options as add_model_options
 from .models import model_of
-from .quality import show_quality
+from .quality import measured, show_quality
 from .text import aside, count, describe, nothing, printable, watched
 
 __all__ = ["add_options", "add_run_options", "fit", "run"]
@@ -23,21 +25,29 @@ __all__ = ["add_options", "add_run_options", "fit", "run"]
 def run(options: argparse.Namespace) -> None:
     """Trains on a file and writes the model."""
     files.check_destination(options.out, options.file)
-    say = nothing if options.quiet else aside
+    say = nothing if options.quiet or options.json else aside
     model = model_of(options)
     data, columns = files.read(options, [type(model)])
     say(f"data        {describe(data)}")
     say(f"columns     {printable(columns)}")
     if isinstance(model, SequenceModel) and data.times is None:
         say("order       that of the lines, since --time-column is not given")
+    quality: dict[str, Evaluation] = {}
     if options.holdout is not None:
         train, test = data.split(options.holdout, options.seed)
         say(f"held out    {len(test):,} interactions, to measure a model of the others")
-        show_quality(fit(model, train, say), train, test, aside)
+        quality = measured(fit(model, train, say), train, test)
+        show_quality(quality, nothing if options.json else aside)
         say("\nnow a model of everything")
     fit(model, data, say)
     model.save(options.out)
-    say(f"\nsaved       {options.out}, {os.path.getsize(options.out):,} bytes")
+    size = os.path.getsize(options.out)
+    say(f"\nsaved       {options.out}, {size:,} bytes")
+    if options.json:
+        about = {"model": options.model, "interactions": len(data), "users": data.n_users}
+        about |= {"items": data.n_items, "saved": options.out, "bytes": size}
+        held_out = {name: dict(metrics) for name, metrics in quality.items()}
+        print(json.dumps({**about, "held_out": held_out}, allow_nan=False))
 
 
 def fit(model: Recommender, data: Interactions, say: Callable[[str], None]) -> Recommender:
@@ -107,4 +117,5 @@ def add_options(parser: argparse.ArgumentParser, model: str) -> None:
         action="store_true",
         help="no progress: print the quality of --holdout and errors",
     )
+    option("--json", action="store_true", help="print JSON, and no progress")
     add_model_options(parser, model)

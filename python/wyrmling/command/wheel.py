@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 
 from ..serving import build_wheel
 
@@ -19,8 +20,12 @@ def run(options: argparse.Namespace) -> None:
         needs=options.needs,
         histories=options.histories,
     )
-    print(f"{path}  {path.stat().st_size:,} bytes, needs {options.needs}")
-    print(f"pip install {path}, then: import {path.name.partition('-')[0]}")
+    package, size = path.name.partition("-")[0], path.stat().st_size
+    if options.json:
+        print(json.dumps({"path": str(path), "bytes": size, "package": package}))
+        return
+    print(f"{path}  {size:,} bytes, needs {options.needs}")
+    print(f"pip install {path}, then: import {package}")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -43,3 +48,4 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=True,
         help="include what users had, to leave it out of recommendations [yes]",
     )
+    option("--json", action="store_true", help="print JSON")

@@ -131,7 +131,8 @@ def build_wheel(
     package = _package(name)
     if not VERSION.fullmatch(version):
         raise ValueError(
-            f"version is {version!r}, expected one of PEP 440, such as '1.2' or '2.0rc1'"
+            f"version is {version!r}, expected one of PEP 440 in its normal form, such as '1.2' or "
+            "'2.0rc1', without zeros before a number"
         )
     if not isinstance(model, Recommender):
         model = Recommender.load(model)
@@ -195,7 +196,7 @@ def _write_scores(model: Recommender, path: Path, histories: bool) -> None:
     scores, offsets = model._scores(everybody), model._offsets(everybody)
     if not isinstance(scores, FactorScores):
         raise TypeError(
-            f"a {type(model).__name__} does not score by vectors, which needs='numpy' needs; "
+            f"{type(model).__name__} does not score by vectors, which needs='numpy' needs; "
             "needs='wyrmling' takes all models"
         )
     arrays: dict[str, npt.NDArray[Any]] = {"users": scores.queries, "items": scores.items}
