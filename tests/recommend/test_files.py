@@ -107,6 +107,8 @@ def test_models_come_back(path: Path, data: Interactions, unfitted: Recommender)
         for back in (
             kind.load(str(path), **given),
             kind.load(path.read_bytes(), **given),
+            kind.load(bytearray(path.read_bytes()), **given),
+            kind.load(memoryview(path.read_bytes()), **given),
             kind.load(path, mmap=True, **given),
             kind.load(path, mmap=True, verify=True, **given),
         ):

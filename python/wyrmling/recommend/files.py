@@ -121,13 +121,15 @@ def save_model(model: Stateful, path: str | os.PathLike[str], histories: bool = 
 
 
 def load_model(
-    source: str | os.PathLike[str] | bytes,
+    source: str | os.PathLike[str] | bytes | bytearray | memoryview,
     base: type[Model],
     mmap: bool,
     verify: bool | None,
     given: Mapping[str, Any],
 ) -> Model:
     """Reads a model of a class or of one that inherits from it, as :meth:`.Recommender.load`."""
+    if isinstance(source, (bytearray, memoryview)):
+        source = bytes(source)
     contents = read(source, [FORMAT], mmap=mmap, verify=verify)
     checks_numbers = not mmap or bool(verify)
     try:

@@ -375,7 +375,7 @@ class Recommender(Stateful, ABC):
     @classmethod
     def load(
         cls,
-        source: str | os.PathLike[str] | bytes,
+        source: str | os.PathLike[str] | bytes | bytearray | memoryview,
         *,
         mmap: bool = False,
         verify: bool | None = None,
