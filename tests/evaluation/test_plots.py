@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from wyrmling.evaluation import Comparison, Evaluation, Search, Trial, plot_history
+from wyrmling.recommend import LearningCurve
 
-HISTORY = SimpleNamespace(loss=[3.0, 2.0, 1.5], metrics={"ndcg@10": [0.1, 0.2, 0.25]})
+HISTORY = LearningCurve([3.0, 2.0, 1.5], validation={"ndcg@10": [0.1, 0.2, 0.25]})
 
 
 def comparison() -> Comparison:
@@ -32,10 +33,10 @@ def test_pictures_show_what_they_are_of() -> None:
     matplotlib.use("agg")
     from matplotlib import pyplot
 
-    axes = plot_history(HISTORY)
+    axes = HISTORY.plot()
     assert axes.get_lines()[0].get_ydata().tolist() == HISTORY.loss
     (beside,) = (other for other in axes.figure.axes if other is not axes)
-    assert beside.get_lines()[0].get_ydata().tolist() == HISTORY.metrics["ndcg@10"]
+    assert beside.get_lines()[0].get_ydata().tolist() == HISTORY.validation["ndcg@10"]
     assert plot_history(SimpleNamespace(loss=[])) is not None
 
     found = comparison()
@@ -59,7 +60,7 @@ def test_what_has_no_losses_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "draw",
-    [lambda: plot_history(HISTORY), lambda: comparison().plot(), lambda: searched().plot()],
+    [lambda: HISTORY.plot(), lambda: comparison().plot(), lambda: searched().plot()],
 )
 def test_without_matplotlib_a_picture_says_what_to_install(
     draw: Any, monkeypatch: pytest.MonkeyPatch

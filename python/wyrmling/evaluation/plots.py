@@ -12,8 +12,8 @@ def plot_history(history: Any, axes: Any = None) -> Any:
     """Draws the loss of each epoch, and on an axis of its own each metric of validation.
 
     Args:
-        history: what ``fit`` returned, with ``loss`` by epoch and, if there is one, a dict
-            ``metrics`` of lists.
+        history: what :func:`wyrmling.fit` returned, or the ``history`` of a recommender: it has
+            ``loss`` by epoch and, where it was validated, ``validation``, a dict of lists.
         axes: where to draw, matplotlib's ``Axes``; a new figure if None.
 
     Returns:
@@ -32,7 +32,7 @@ def plot_history(history: Any, axes: Any = None) -> Any:
     axes.plot(epochs, history.loss, color="C0", label="loss", marker="." if len(epochs) < 3 else "")
     axes.set_xlabel("epoch")
     axes.set_ylabel("loss")
-    metrics = getattr(history, "metrics", None) or {}
+    metrics = getattr(history, "validation", {})
     if metrics:
         beside = axes.twinx()
         for place, (name, values) in enumerate(metrics.items(), 1):

@@ -49,7 +49,8 @@ class FactorizationMachine(FactorModel):
             (see :class:`.BPR`), or ``"logistic"``, the probability of an interaction among
             ``n_negatives`` items drawn at random (see :class:`.LogisticMF`).
         identity: whether users, or items, that have features have a vector of their own besides.
-            Those of a kind without any features always have.
+            Those of a kind without any features always have. Without, an item that has no
+            features scores 0.
         normalize: whether the weights of the features of each user or item are divided by the sum
             of their magnitudes.
         l2_features: as ``l2``, of the vectors and biases of features.

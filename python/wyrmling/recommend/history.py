@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 __all__ = ["LearningCurve"]
 
@@ -29,6 +30,12 @@ class LearningCurve:
 
     def __len__(self) -> int:
         return len(self.loss)
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws it, as :func:`wyrmling.evaluation.plot_history` does; needs matplotlib."""
+        from ..evaluation import plot_history
+
+        return plot_history(self, axes)
 
     def copied(self) -> LearningCurve:
         """A record that whoever has it may change."""
