@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from every_model import DATA, ITEMS, NAMES, fitted, fold, make
+from every_model import DATA, ITEMS, NAMES, fitted, fold, interactions, make
 
 from wyrmling import SourceError
 from wyrmling.datasets import make_interactions
@@ -186,3 +186,25 @@ def test_what_changes_after_a_fit_counts_from_the_next_fit_on(tmp_path: Path) ->
         given = kind.load(tmp_path / "model", **changed)
         assert (np.asarray(given.fold_in(history).query) != before.query).any()
         assert (np.asarray(model.fit(data, epochs=2).fold_in(history).query) != before.query).any()
+
+
+def test_an_item_of_a_new_user_counts_once() -> None:
+    """A loss that multiplies by a weight learns what the one without it does."""
+
+    def plain(users, items, user, item):  # type: ignore[no-untyped-def]
+        return 0.5 * (users[user] @ items[item] - 1.0) ** 2
+
+    def weighted(users, items, user, item, weight):  # type: ignore[no-untyped-def]
+        return weight * 0.5 * (users[user] @ items[item] - 1.0) ** 2
+
+    def timed(users, items, user, item, time):  # type: ignore[no-untyped-def]
+        return 0.5 * (users[user] @ items[item] - 1.0 + 0.0 * time) ** 2
+
+    data = interactions(weights=np.ones(len(DATA)))
+    settings: dict[str, Any] = {"factors": 4, "num_threads": 1, "epochs": 3}
+    model = Custom(plain, **settings).fit(data)
+    expected = model.fold_in(["i3", "i5"]).query
+    found = Custom(weighted, **settings).fit(data).fold_in(["i3", "i5"]).query
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    with pytest.raises(ValueError, match="history has no times, which the loss asks for without"):
+        Custom(timed, **settings).fit(data).fold_in(["i3"])

@@ -342,7 +342,8 @@ class FactorModel(VectorModel):
         """
         loss, n_items = self._loss(), len(self.item_ids)
         names = [name for name in _parameters(loss) if name in OF_USERS]
-        draws = any(name in DRAWN for name in inspect.signature(loss).parameters)
+        asked = inspect.signature(loss).parameters
+        draws = any(name in DRAWN for name in asked)
         width = self.fitted.arrays["users"].shape[1]
         if not len(items) or (draws and len(np.unique(items)) == n_items):
             return np.zeros(width + len(names) - 1, np.float32)
@@ -352,7 +353,11 @@ class FactorModel(VectorModel):
         tables = {name: wy.Parameter(first.get(name, zero), name=name) for name in names}
         fixed, others = self._fixed(loss)
         user = np.zeros(len(items), np.uint32)
-        data = Interactions(user, items, Ids(["new"]), self.item_ids, values)
+        needed = [name for name in asked if asked[name].default is inspect.Parameter.empty]
+        if "time" in needed:
+            raise ValueError("history has no times, which the loss asks for without a default")
+        weights = np.ones(len(items), np.float32) if "weight" in needed else None
+        data = Interactions(user, items, Ids(["new"]), self.item_ids, values, weights)
         self._minimise(
             fixed,
             tables,
