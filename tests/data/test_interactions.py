@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import tracemalloc
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -146,6 +147,20 @@ def test_columns_of_polars() -> None:
         Interactions.from_frame(of_day, user="u", item="i", time="t")
 
 
+def test_ranges_are_ids_without_a_list_of_them() -> None:
+    ends = range(-(2**63), 1 - 2**63), range(2**63 - 2, 2**63)
+    for numbers in (range(0), range(7, -7, -3), *ends):
+        assert list(Ids(numbers)) == list(numbers)
+    with pytest.raises(ValueError, match="ids: row 1, counted from 0, is an integer of 64 bits"):
+        Ids(range(2**63 - 1, 2**63 + 1))
+    tracemalloc.start()
+    ids = Ids(range(200_000))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # Integers of Python and a list of them would be 40 bytes each, beside 8 times 8.
+    assert most < 9 * ids.values.nbytes
+
+
 def test_an_index_of_several_levels_is_no_column() -> None:
     pandas = pytest.importorskip("pandas")
     index = pandas.MultiIndex.from_tuples([("a", 1), ("b", 2)])
@@ -155,7 +170,7 @@ def test_an_index_of_several_levels_is_no_column() -> None:
         Interactions.from_ids([1, 2], [1, 2], values=index)
 
 
-@pytest.mark.parametrize("frame", ["who", b"x", 3, None, np.zeros((2, 2))])
+@pytest.mark.parametrize("frame", ["who", b"x", 3, None, np.zeros((2, 2)), [("who", "what")]])
 def test_what_is_no_frame(frame: Any) -> None:
     with pytest.raises(TypeError, match="frame: expected a data frame"):
         Interactions.from_frame(frame, user="who", item="what")

@@ -11,6 +11,7 @@ text, by ``str`` or otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
+from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -72,7 +73,8 @@ def id_column(name: str, column: Column) -> Integers | list[Id]:
         if isinstance(column, range):
             if len(column) > MOST:
                 raise ValueError(f"{name} has {len(column)} ids, expected at most {MOST}")
-            return _checked_list(name, list(column))
+            with suppress(OverflowError):
+                return np.fromiter(column, np.int64, len(column))
         return _checked_list(name, column if isinstance(column, (list, tuple)) else list(column))
     if array.ndim != 1:
         raise ValueError(f"{name} must have one axis, found shape {array.shape}")

@@ -344,7 +344,8 @@ def _column(frame: Any, what: str, name: str | None) -> Any:
     columns = getattr(frame, "column_names", None)  # of an Arrow table
     if columns is None:
         columns = getattr(frame, "columns", frame)
-    if isinstance(frame, (str, bytes, np.ndarray)) or not hasattr(frame, "__getitem__"):
+    no_frames = str, bytes, list, tuple, np.ndarray
+    if isinstance(frame, no_frames) or not hasattr(frame, "__getitem__"):
         raise TypeError(f"frame: expected a data frame, got {type(frame).__name__}")
     if name not in list(columns):
         there = ", ".join(repr(column) for column in columns)
