@@ -25,7 +25,7 @@ __all__ = ["SimilarityModel", "SimilarityScores"]
 FloatArray = npt.NDArray[np.float32]
 Weights = FloatArray | _core.CsrMatrix
 
-SCORED_AT_ONCE = 1 << 24
+SCORED_AT_ONCE = 1 << 23
 """Scores held in memory."""
 
 
@@ -43,7 +43,8 @@ class SimilarityScores(NamedTuple):
     def blocks(self) -> Iterator[tuple[Numbers, FactorScores]]:
         """The scores of some users after others: their places, and their scores as products."""
         n_users, n_items = self.histories.shape
-        step = max(1, min(128, SCORED_AT_ONCE // max(n_items, 1)))
+        # The product takes each user as many operations as there are users, for each item.
+        step = max(1, min(64, SCORED_AT_ONCE // max(n_items, 1)))
         for start in range(0, max(n_users, 1), step):
             rows = np.arange(start, min(start + step, n_users), dtype=np.uint32)
             sums = _core.sums_of_rows(self.histories.select(rows), self.weights)
