@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
 from ..recommend import Recommender
 from . import types
-from .text import printable, show_recommendations
+from .text import show_answers
 
 __all__ = ["add_options", "run"]
 
@@ -17,27 +16,13 @@ def run(options: argparse.Namespace) -> None:
     """Prints the best items for each user that is named, or for somebody new, of a model."""
     model = Recommender.load(options.model)
     who: list[Any]
-    asked: list[Any]
+    kind, who = "user", [model.user_ids.spelled(text) for text in options.user or ()]
+    asked = who
     if options.history:
         history = [model.item_ids.spelled(text) for text in options.history]
         kind, who, asked = "history", [history], [model.fold_in(history)]
-    else:
-        kind, who = "user", [model.user_ids.spelled(text) for text in options.user]
-        asked = who
     answers = model.recommend(asked, options.k, exclude_seen=not options.include_seen)
-    for number, one in enumerate(who):
-        best = answers.row(number)
-        if options.json:
-            items = [{"item": item, "score": score} for item, score in best]
-            print(json.dumps({kind: one, "recommendations": items}, allow_nan=False))
-            continue
-        named = f"user {printable(str(one))}" if kind == "user" else "somebody with this history"
-        if len(who) > 1 and best:
-            print(("\n" if number else "") + f"{named}\n")
-        if best:
-            show_recommendations(best)
-        else:
-            print(f"{named} has seen every item")
+    show_answers(answers, kind, who, "recommendations", "has seen every item", options.json)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from ..recommend import Recommender
 from . import types
-from .text import printable, show_recommendations
+from .text import show_answers
 
 __all__ = ["add_options", "run"]
 
@@ -17,15 +16,7 @@ def run(options: argparse.Namespace) -> None:
     model = Recommender.load(options.model)
     items = [model.item_ids.spelled(text) for text in options.item]
     answers = model.similar_items(items, options.k)
-    for number, item in enumerate(items):
-        nearest = answers.row(number)
-        if options.json:
-            found = [{"item": other, "score": score} for other, score in nearest]
-            print(json.dumps({"item": item, "similar": found}, allow_nan=False))
-            continue
-        if len(items) > 1:
-            print(("\n" if number else "") + f"item {printable(str(item))}\n")
-        show_recommendations(nearest)
+    show_answers(answers, "item", items, "similar", "is the only item", options.json)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

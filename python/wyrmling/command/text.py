@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 from ..data import Id, Interactions
+from ..recommend import Recommendations
 
 __all__ = [
     "aside",
@@ -15,9 +19,32 @@ __all__ = [
     "nothing",
     "printable",
     "say",
+    "show_answers",
     "show_recommendations",
     "watched",
 ]
+
+
+def show_answers(
+    answers: Recommendations, kind: str, asked: Sequence[Any], name: str, none: str, as_json: bool
+) -> None:
+    """Prints the items of each who was asked for, in tables or lines of JSON.
+
+    JSON calls them by a name; a text is said of those for whom there are none.
+    """
+    for number, one in enumerate(asked):
+        best = answers.row(number)
+        if as_json:
+            items = [{"item": item, "score": score} for item, score in best]
+            print(json.dumps({kind: one, name: items}, allow_nan=False))
+            continue
+        named = f"{kind} {printable(str(one))}"
+        if not best:
+            print(f"{named} {none}")
+            continue
+        if len(asked) > 1:
+            print(("\n" if number else "") + f"{named}\n")
+        show_recommendations(best)
 
 
 def show_recommendations(best: list[tuple[Id, float]]) -> None:

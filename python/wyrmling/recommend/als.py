@@ -32,8 +32,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..data import Id, Interactions
-from ..data.columns import number_column
-from .arguments import numbers_of
+from .arguments import valued
 from .fitted import Arrays, ArrayType, Fitted, NewUser, Reasons
 from .hyperparameters import Bounds
 from .scoring import Numbers
@@ -203,12 +202,7 @@ class ImplicitALS(VectorModel):
         if values is None:
             return super().fold_in(history)
         model = self._as_fitted()
-        steps = numbers_of("history", model.item_ids, history, ordered=True)
-        numbers = number_column("values", values, np.float32)
-        if len(numbers) != len(steps):
-            raise ValueError(
-                f"values has {len(numbers)} numbers, expected one for each of {len(steps)} items"
-            )
+        steps, numbers = valued(model.item_ids, history, values)
         _check_amounts("values", numbers)
         items, place = np.unique(steps, return_inverse=True)
         with np.errstate(over="ignore"):

@@ -14,13 +14,14 @@ import numpy.typing as npt
 
 from ..arguments import NO_NUMBERS, is_one
 from ..data import Id, Ids
-from ..data.columns import id_column
+from ..data.columns import id_column, number_column
 
 __all__ = [
     "numbers_of",
     "of_ids",
     "one_id",
     "several",
+    "valued",
 ]
 
 
@@ -72,6 +73,24 @@ def numbers_of(
     if unknown := np.flatnonzero(numbers < 0).tolist():
         of.number(column[unknown[0]], "user" if name == "users" else "item")  # raises
     return numbers.astype(np.uint32)
+
+
+def valued(
+    of: Ids, history: Iterable[Id], values: Iterable[float] | None
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.float32]]:
+    """The numbers of a new user's items, and the value of each, compared."""
+    steps = numbers_of("history", of, history, ordered=True)
+    if values is None and len(steps):
+        raise ValueError(
+            "values is None, expected a number for each item of the history: the model learns from "
+            "values"
+        )
+    numbers = number_column("values", () if values is None else values, np.float32)
+    if len(numbers) != len(steps):
+        raise ValueError(
+            f"values has {len(numbers)} numbers, expected one for each of {len(steps)} items"
+        )
+    return steps, numbers
 
 
 def of_ids(ids: npt.NDArray[np.int64] | list[Id]) -> npt.NDArray[Any]:

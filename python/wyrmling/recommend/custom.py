@@ -13,6 +13,7 @@ import numpy.typing as npt
 from .. import _core
 from ..data import Id, Interactions
 from ..data.interactions import check_interactions
+from .arguments import valued
 from .factors import COLUMNS, DRAWN, PARAMETERS, TYPES, Loss
 from .files import UnloadedFunction, check_arrays
 from .fitted import ArrayType, Fitted, NewUser
@@ -120,7 +121,7 @@ class Custom(NegativeSampling):
         """
         if "value" in _signature(self._loss()):
             model = self._as_fitted()
-            steps, numbers = model._rated(history, values)
+            steps, numbers = valued(model.item_ids, history, values)
             return model._new_user(np.unique(steps), model._learnt(steps, numbers))
         if values is not None:
             raise ValueError("values: the loss asks for no value, expected None")

@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from ..data import Id
+from .arguments import valued
 from .factors import FactorModel, FloatArray, Loss
 from .fitted import NewUser
 from .hyperparameters import Bounds
@@ -77,7 +78,7 @@ class ExplicitMF(FactorModel):
         ['a', 'c']
         """
         model = self._as_fitted()
-        steps, numbers = model._rated(history, values)
+        steps, numbers = valued(model.item_ids, history, values)
         return model._new_user(np.unique(steps), model._learnt(steps, numbers))
 
     def _learnt(self, items: Numbers, values: FloatArray | None) -> FloatArray:

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -41,10 +41,8 @@ import numpy.typing as npt
 import wyrmling as wy
 
 from .. import _core
-from ..data import Id, Ids, Interactions
-from ..data.columns import number_column
+from ..data import Ids, Interactions
 from ..source.read_once import ReadOnce
-from .arguments import numbers_of
 from .fitted import Arrays, ArrayType, Fitted
 from .hyperparameters import Bounds
 from .resuming import Trainee
@@ -368,25 +366,6 @@ class FactorModel(VectorModel):
         )
         found: FloatArray = np.concatenate([tables[name].value.ravel() for name in names])
         return found
-
-    def _rated(
-        self, history: Iterable[Id], values: Iterable[float] | None
-    ) -> tuple[Numbers, FloatArray]:
-        """The items and ratings of a new user, compared."""
-        steps = numbers_of("history", self.item_ids, history, ordered=True)
-        if values is None:
-            if len(steps):
-                raise ValueError(
-                    f"values is None, expected a number for each item of the history: "
-                    f"{type(self).__name__} learns from values"
-                )
-            values = ()
-        numbers = number_column("values", values, np.float32)
-        if len(numbers) != len(steps):
-            raise ValueError(
-                f"values has {len(numbers)} numbers, expected one for each of {len(steps)} items"
-            )
-        return steps, numbers
 
     def _fixed(self, loss: Loss) -> tuple[ReadOnce, Arrays]:
         """A loss of new users, where all else stays as it is in the fitted state, and what samplers

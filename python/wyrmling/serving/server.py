@@ -119,11 +119,11 @@ def serve(
 
 
 def _connection(base: Any) -> Any:
-    """Waitress's connections, but that a refusal is read by those who are still sending.
+    """Waitress's connections, but that those who are still sending get a refusal.
 
-    A system resets a connection that is closed with something unread, and the answer is lost. So it
-    is first closed for writing alone, and what comes until the other side closes, or waitress has
-    waited long enough, is forgotten (RFC 9112, 9.6).
+    One that is closed with something unread is reset, and the answer is lost: it is first closed
+    for writing, and what comes is forgotten until the other side closes, or waitress's time is over
+    (RFC 9112, 9.6).
     """
 
     class Connection(base):  # type: ignore[misc]
