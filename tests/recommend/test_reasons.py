@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -136,3 +137,13 @@ def test_a_moving_average_is_a_sum() -> None:
         )
         assert parts[ITEMS[item]] == pytest.approx(own, abs=1e-6)
     assert parts[None] == pytest.approx(arrays["item_bias"][19], abs=1e-6)
+
+
+def test_an_average_that_keeps_nothing_is_the_last_item() -> None:
+    model = fitted("EWMA")
+    arrays = {**model.fitted.arrays, "decay": np.full(4, -1000.0, np.float32)}
+    model = model._with(replace(model.fitted, arrays=arrays))
+    with np.errstate(over="raise"):
+        parts = dict(model.explain(model.fold_in(["i1", "i2"]), "i19"))
+    assert parts["i1"] == 0.0
+    assert parts["i2"] == pytest.approx(arrays["items"][2] @ arrays["items"][19], abs=1e-6)

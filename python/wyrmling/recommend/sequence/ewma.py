@@ -8,6 +8,8 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
+import wyrmling as wy
+
 from ... import nn
 from ...nn.sequences import ewma_of_parts
 from ..factors import Loss
@@ -70,7 +72,7 @@ class EWMA(SequenceModel):
         """The state is a sum of vectors of items with weights of the decay: parts are exact."""
         arrays, steps = self.fitted.arrays, self._steps(user)
         target = arrays["items"][item].astype(np.float64)
-        kept = 1.0 / (1.0 + np.exp(-arrays["decay"].astype(np.float64)))
+        kept = wy.sigmoid(arrays["decay"].astype(np.float64))
         had, places = np.unique(steps, return_inverse=True)
         after = np.arange(len(steps))[::-1, None]
         shares = kept**after * np.where(after == len(steps) - 1, 1.0, 1.0 - kept)
