@@ -128,6 +128,8 @@ def test_neighbours_are_those_of_the_similarity(name: str) -> None:
         table = table.T if name == "ItemKNN" else table
         found = model.similar_items([*ITEMS, "i3"], 10**20)
         assert found.of.tolist() == [*ITEMS, "i3"]
+        # There is no column for the item itself.
+        assert found.items.shape == (N_ITEMS + 1, N_ITEMS - 1)
         for item in range(N_ITEMS):
             check_ranking(found.row(item), table[item], np.arange(N_ITEMS) != item, N_ITEMS)
         assert found.row(3) == found.row(N_ITEMS)

@@ -490,7 +490,7 @@ class Recommender(Stateful, ABC):
     def _similar(self, kind: Any, ids: Id | Iterable[Id], n: int) -> Any:
         of = self.item_ids if kind == "items" else self.user_ids
         scores = self._item_similarity if kind == "items" else self._user_similarity
-        n = min(check_integer("n", n, 1), len(of))
+        n = min(check_integer("n", n, 1), max(len(of) - 1, 1))
         one = is_one(ids)
         asked = [one_id(kind, ids)] if one else cast(Iterable[Id], ids)
         numbers = numbers_of(kind, of, asked)
