@@ -192,6 +192,16 @@ def test_options_have_the_names_of_python_too() -> None:
         assert parser.parse_args(given).k == 3
 
 
+def test_a_model_may_be_named_by_a_shorter_option(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model.safetensors"
+    assert run("train", file, "--mod", "als", "--epo", 1, "--l2-pow", 0.5, "--out", out) == 0
+    model = Recommender.load(out)
+    assert (type(model).__name__, model.get_params()["l2_power"]) == ("ImplicitALS", 0.5)
+    # What may be this option or another is neither.
+    with pytest.raises(SystemExit):
+        run("train", file, "--m", "als", "--out", out)
+
+
 def test_ratings_are_no_amounts(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -58,7 +58,7 @@ COMMON = ("random_state", "num_threads")
 
 def chosen(arguments: Sequence[str]) -> str:
     """The model that arguments name, as far as they do: its hyperparameters are options."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     parser.add_argument("--model", default="bpr")
     try:
         name = parser.parse_known_args(arguments)[0].model
