@@ -16,6 +16,7 @@
 
 pub(crate) mod apply;
 mod by_name;
+mod collected;
 mod distinct;
 pub(crate) mod gradient;
 mod grouped;
@@ -45,9 +46,9 @@ pub use snapshot::{Resumed, Snapshot};
 use crate::array::{Array, Typed, with_real};
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::order;
 use crate::process::{Mutex, QuickMutex};
 use crate::table::{BRIEF, Gradient, Param, Table};
+use collected::{Collected, collected, given_twice};
 use distinct::DistinctRows;
 use gradient::{Access, OnePart, Scratch, StepTarget};
 use settings::{check, check_clip, check_lr};
@@ -55,9 +56,6 @@ pub(crate) use state::State;
 use state::States;
 use undo::RowsCopy;
 pub(crate) use undo::Touched;
-
-/// Parameters and their gradients.
-type Collected<'p> = SmallVec<[(&'p Param, Arc<Gradient>); 4]>;
 
 /// A gradient to apply to a table: rows, or of the table's shape.
 struct Work<'w> {
@@ -381,33 +379,6 @@ impl Optimizer {
     }
 }
 
-/// The parameters that have a gradient, each with the gradient that `of` finds, by table: in a fixed order, so that
-/// two callers cannot wait for each other.
-///
-/// # Errors
-/// [`Error::Value`] if a parameter is given twice.
-fn collected<'p, P: AsRef<Param>>(
-    params: &'p [P],
-    of: impl Fn(&Param) -> Option<Arc<Gradient>>,
-) -> Result<Collected<'p>> {
-    let mut params: SmallVec<[&Param; 8]> = params.iter().map(AsRef::as_ref).collect();
-    order::sort_few_by_key(&mut params, |param| param.table().id() as usize);
-    let is_again = |k: usize| {
-        let param = params[k];
-        let before = params[..k].iter().rev();
-        before
-            .take_while(|other| Arc::ptr_eq(other.table(), param.table()))
-            .any(|&other| std::ptr::eq(other, param))
-    };
-    if (1..params.len()).any(|k| is_again(k) && params[k].shared_gradient().is_some()) {
-        return Err(given_twice());
-    }
-    let with_gradients = params
-        .into_iter()
-        .filter_map(|param| Some((param, of(param)?)));
-    Ok(with_gradients.collect())
-}
-
 /// # Errors
 /// [`Error::NotFinite`] if a gradient holds NaN or infinity.
 fn check_finite(work: &[Work<'_>]) -> Result<()> {
@@ -418,10 +389,6 @@ fn check_finite(work: &[Work<'_>]) -> Result<()> {
         ))),
         None => Ok(()),
     }
-}
-
-fn given_twice() -> Error {
-    Error::Value("parameters: the same parameter was given twice".into())
 }
 
 #[cfg(test)]

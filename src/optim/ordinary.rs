@@ -59,7 +59,8 @@ mod tests {
 
     use super::*;
     use crate::array::{DType, Dense, Type};
-    use crate::optim::{Collected, L2Per, collected};
+    use crate::optim::L2Per;
+    use crate::optim::collected::{Collected, collected};
     use crate::table::{Gradient, Param, Rows};
 
     const ADAGRAD: Rule = Rule::Adagrad { eps: 1e-300 };

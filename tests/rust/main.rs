@@ -27,6 +27,7 @@ mod nn;
 mod operators;
 mod ops;
 mod optim;
+mod optimizer_state;
 mod outline;
 mod panics;
 mod products;

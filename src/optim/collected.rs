@@ -1,0 +1,43 @@
+//! The gradients that a step by hand applies: those that parameters have collected.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::error::{Error, Result};
+use crate::order;
+use crate::table::{Gradient, Param};
+
+/// Parameters and their gradients.
+pub(super) type Collected<'p> = SmallVec<[(&'p Param, Arc<Gradient>); 4]>;
+
+/// The parameters that have a gradient, each with the gradient that `of` finds, by table: in a fixed order, so that
+/// two callers cannot wait for each other.
+///
+/// # Errors
+/// [`Error::Value`] if a parameter is given twice.
+pub(super) fn collected<'p, P: AsRef<Param>>(
+    params: &'p [P],
+    of: impl Fn(&Param) -> Option<Arc<Gradient>>,
+) -> Result<Collected<'p>> {
+    let mut params: SmallVec<[&Param; 8]> = params.iter().map(AsRef::as_ref).collect();
+    order::sort_few_by_key(&mut params, |param| param.table().id() as usize);
+    let is_again = |k: usize| {
+        let param = params[k];
+        let before = params[..k].iter().rev();
+        before
+            .take_while(|other| Arc::ptr_eq(other.table(), param.table()))
+            .any(|&other| std::ptr::eq(other, param))
+    };
+    if (1..params.len()).any(|k| is_again(k) && params[k].shared_gradient().is_some()) {
+        return Err(given_twice());
+    }
+    let with_gradients = params
+        .into_iter()
+        .filter_map(|param| Some((param, of(param)?)));
+    Ok(with_gradients.collect())
+}
+
+pub(super) fn given_twice() -> Error {
+    Error::Value("parameters: the same parameter was given twice".into())
+}
