@@ -1,7 +1,8 @@
 """Lists whose length is computed, as arrays: a column for each number or array of an item.
 
-The items of such a list are of one form: numbers of one kind, arrays of one shape, or tuples of
-these. A column has room for more items than there are, and what it holds beyond them is unused.
+The items of such a list are of one form: numbers of one kind, arrays of one shape, or tuples and
+lists of these. A column has room for more items than there are, and what it holds beyond them is
+unused.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class ArrayForm:
 
 @dataclass(frozen=True, slots=True)
 class RowForm:
-    """A tuple, of class ``cls``."""
+    """A tuple of class ``cls``, or a list."""
 
     cls: type
     items: tuple[ItemForm, ...]
@@ -76,10 +77,11 @@ def form_of(item: Any, heap: Mapping[int, Any]) -> ItemForm | None:
         if isinstance(item, Known) and kind not in REAL and abs(item.object) > LARGEST:
             return None
         return NumberForm(kind)
-    if isinstance(item, Row):
-        parts = [form_of(part, heap) for part in item.items]
+    row = _row(item, heap)
+    if row is not None:
+        parts = [form_of(part, heap) for part in row.items]
         found = tuple(part for part in parts if part is not None)
-        return RowForm(item.cls, found) if len(found) == len(parts) else None
+        return RowForm(row.cls, found) if 0 < len(found) == len(parts) else None
     array = _array(item, heap)
     if array is None or not array.shape or array.computed:
         return None
@@ -115,6 +117,14 @@ def form_of_lists(found: Sequence[Any], heaps: Sequence[Mapping[int, Any]]) -> A
     return forms.pop() if len(forms) == 1 else False if forms else None
 
 
+def _row(item: Any, heap: Mapping[int, Any]) -> Row | None:
+    """A tuple, or what a list holds; None of anything else."""
+    contents = heap.get(item.address) if isinstance(item, Reference) else None
+    if isinstance(contents, ListContents):
+        return Row(contents.items, list)
+    return item if isinstance(item, Row) else None
+
+
 def _array(item: Any, heap: Mapping[int, Any]) -> Array | None:
     if isinstance(item, Reference):
         item = getattr(heap.get(item.address), "value", None)
@@ -130,24 +140,30 @@ def single_forms(form: ItemForm) -> list[NumberForm | ArrayForm]:
 
 def parts_of(item: Any, heap: Mapping[int, Any]) -> list[Any]:
     """The numbers and arrays of an item, in the order of its columns."""
-    if isinstance(item, Row):
-        return [one for part in item.items for one in parts_of(part, heap)]
+    row = _row(item, heap)
+    if row is not None:
+        return [one for part in row.items for one in parts_of(part, heap)]
     array = _array(item, heap)
     return [item if array is None else array]
 
 
-def references_of(item: Any) -> list[Reference]:
+def references_of(item: Any, heap: Mapping[int, Any]) -> list[Reference]:
     """The objects that an item is, or has among its parts."""
-    if isinstance(item, Row):
-        return [one for part in item.items for one in references_of(part)]
-    return [item] if isinstance(item, Reference) else []
+    row, found = _row(item, heap), [item] if isinstance(item, Reference) else []
+    parts = () if row is None else row.items
+    return [*found, *(one for part in parts for one in references_of(part, heap))]
 
 
 def built(form: ItemForm, parts: Iterator[Any], row: Callable[..., Any] = Row) -> Any:
-    """An item of its parts, whose tuples ``row`` makes."""
+    """An item of its parts, whose tuples and lists ``row`` makes."""
     if isinstance(form, RowForm):
         return row(tuple(built(part, parts, row) for part in form.items), form.cls)
     return next(parts)
+
+
+def has_lists(form: ItemForm) -> bool:
+    """Whether items are lists, or have some in them."""
+    return isinstance(form, RowForm) and (form.cls is list or any(map(has_lists, form.items)))
 
 
 def is_numeric(form: ItemForm) -> bool:

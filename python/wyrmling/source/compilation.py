@@ -32,7 +32,7 @@ from .generators import Generators
 from .grown import Grown
 from .imports import Imports
 from .iteration import Iteration
-from .loops import Loops
+from .loops import SETTLES, Loops
 from .mathematics import Mathematics
 from .methods import Methods
 from .names import Scope
@@ -49,7 +49,7 @@ from .state import CellContents, DictContents, InstanceContents, ListContents
 from .statements import Statements
 from .texts import PRINTS, Texts
 from .truth import Truth
-from .values import ELEMENTS, KINDS, STORED, Known, Number, Row, Single, kind_of
+from .values import ELEMENTS, KINDS, STORED, Known, Number, Row, Single, kind_of, sources_of
 from .walker import Ended, NeedsConstant, Restart
 
 MOST_RESTARTS = 30
@@ -331,6 +331,11 @@ def _attempt(
         walker.builder.returns(results.ids)
     except Ended:
         returns = False
+    except (refuse.SourceError, NeedsConstant) as error:
+        known = recursive or (isinstance(error, NeedsConstant) and sources_of(error.value))
+        if walker.unsettled and not known and SETTLES not in kept:
+            raise Restart(kept=frozenset({SETTLES})) from None
+        raise
     except RecursionError:
         # Python's own stack is not deep enough to follow these calls one by one.
         if walker.repeated is None or walker.repeated in recursive:

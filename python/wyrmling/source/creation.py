@@ -18,6 +18,7 @@ from .state import ArrayContents, ListContents
 from .values import (
     REAL,
     Array,
+    Choice,
     Known,
     MethodOf,
     Number,
@@ -71,6 +72,11 @@ def joiner_of(found: Any) -> Callable[[Any], Any] | None:
     return c_ if found is np.c_ or found is wyrmling.c_ else None
 
 
+def _is_one_number(value: Any) -> bool:
+    """Whether a value is one of several numbers."""
+    return isinstance(value, Choice) and all(kind_of(one) for one in value.alternatives)
+
+
 FOR_VARIABLES: dict[Any, Callable[..., Any]] = {np.full: full}
 """What is recorded for functions of NumPy that do not ask their arguments."""
 
@@ -83,7 +89,7 @@ class Creation(Walker):
         if isinstance(value, Number):
             # Integers are lengths and axes here, which have to be known.
             return value.kind in REAL or value.kind == "int64"
-        if isinstance(value, Array | Traced):
+        if isinstance(value, Array | Traced) or _is_one_number(value):
             return True
         if isinstance(value, Row):
             return any(self.computed(item) for item in value.items)
@@ -155,6 +161,8 @@ class Creation(Walker):
         self.constant_of(wanted, node, "a computed dtype")
         if kind is not None and np.dtype(kind) not in FLOATS:
             self.refuse(node, "np.array of another type than floats", "leave out dtype")
+        if self._is_whole(args[0]):
+            self.refuse(node, "an array of integers that are computed", "make them floats")
         made = self._stacked(args[0], node)
         return made if kind is None else self._of_array("asarray", [made, wanted], {}, node)
 
@@ -184,6 +192,8 @@ class Creation(Walker):
         return self.array_call(np.ndarray.copy, [value], {}, node)
 
     def _stacked(self, value: Any, node: ast.AST) -> Any:
+        if _is_one_number(value):
+            return self.distribute(value, lambda one: self._stacked(one, node), node)
         kind = kind_of(value)
         if kind is not None:
             if kind == "float32":
@@ -196,9 +206,18 @@ class Creation(Walker):
         items = [self._stacked(item, node) for item in self.items(value, node)]
         if not items:
             self.refuse(node, "an empty array here", "use np.zeros")
-        if all(kind_of(one) in ("int", "int64", "bool") for one in self.items(value, node)):
-            self.refuse(node, "an array of integers that are computed", "make them floats")
         return self.array_call(np.stack, [self.new_list(items)], {}, node)
+
+    def _is_whole(self, value: Any) -> bool:
+        """Whether all numbers in nested lists are integers."""
+        items = self._list_items(value)
+        if isinstance(value, Choice):
+            items = value.alternatives
+        if items is not None:
+            return all(map(self._is_whole, items))
+        if isinstance(value, Known):
+            return np.asarray(value.object).dtype.kind in "iub"
+        return kind_of(value) in ("int", "int64", "bool") or is_integers(self.array_of(value))
 
     def without_lists(self, function: Any, args: Sequence[Any], node: ast.AST) -> list[Any]:
         """Arguments of a function of NumPy's, of which lists of what is computed are arrays."""

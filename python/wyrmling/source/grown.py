@@ -4,8 +4,8 @@ Such a list is an integer, its length, and a column for each number or array of 
 (``columns.py``). What is appended replaces a row of each column; where there is no room, the
 columns become twice as long. So the gradient of a loop that appends takes a row each turn.
 
-An array that is appended is written to no more, since its values are copied. Items are of one form;
-what else is appended is refused.
+An array or list that is appended is written to no more, since its values are copied. Items are of
+one form; what else is appended is refused.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .values import REAL, WHOLE, Array, Choice, Known, Lazy, Number, Reference, 
 from .walker import Walker
 
 ADVICE = "make it an array by np.array(…), or build it in a loop over a range that is known"
-ONE_FORM = "append numbers of one kind, arrays of one shape, or tuples of these"
+ONE_FORM = "append numbers of one kind, arrays of one shape, or tuples or lists of these"
 MANY = "an integer of more than 53 bits in a list of computed length"
 # Functions of NumPy for which a list is the array of its items.
 OF_LISTS = frozenset(
@@ -146,14 +146,19 @@ class Grown(Walker):
         forms = single_forms(contents.form)
         rows = zip(contents.columns, forms, strict=True)
         parts = [self._row_of(column, form, index, node) for column, form in rows]
-        return built(contents.form, iter(parts))
+        return built(contents.form, iter(parts), self._made)
+
+    def _made(self, items: tuple[Any, ...], cls: type) -> Any:
+        """A tuple, or a list to which nobody writes: it is a copy of what the item is."""
+        if cls is list:
+            return self.allocate(ListContents(items, external=True))
+        return Row(items, cls)
 
     def _bar(self, item: Any) -> None:
-        """Lets nobody write to arrays that are items."""
-        for one in references_of(item):
-            contents = self.state.heap[one.address]
-            if isinstance(contents, ArrayContents):
-                self.state.heap[one.address] = replace(contents, external=True)
+        """Lets nobody write to arrays and lists that are items."""
+        for one in references_of(item, self.state.heap):
+            contents: Any = self.state.heap[one.address]
+            self.state.heap[one.address] = replace(contents, external=True)
 
     def _parts_for(self, contents: GrownContents, item: Any, node: ast.AST) -> list[Any]:
         """The parts of an item that gets a place in a list."""
@@ -289,7 +294,8 @@ class Grown(Walker):
         form = contents.form
         forms = single_forms(form)
         numbers = all(is_numeric(one) for one in forms)
-        plain = isinstance(form, RowForm) and form.cls is tuple and len(form.items) == len(forms)
+        plain = isinstance(form, RowForm) and form.cls in (tuple, list)
+        plain = plain and len(form.items) == len(forms)
         if not isinstance(form, RowForm):
             if isinstance(form, NumberForm) and not numbers:
                 self.refuse(node, "an array of integers that are computed", "make them floats")

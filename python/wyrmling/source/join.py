@@ -49,7 +49,7 @@ from .values import (
 Path = tuple[Hashable, ...]
 MANY = 12
 UNSET = Unset()
-MIXED = "a list that grows by items of several kinds, or that are no numbers, arrays or tuples,"
+MIXED = "a list that grows by items of several kinds, or none of numbers, arrays, tuples and lists,"
 # What has no objects in it.
 SIMPLE = frozenset({Number, Known, Unset})
 
@@ -159,7 +159,7 @@ class Merge:
             own = [new for key, new in self._pairs.items() if key[at] == address]
             for one in [address, *own]:
                 contents = merged.heap.get(one)
-                if isinstance(contents, ArrayContents):
+                if not isinstance(contents, Lost | None):
                     merged.heap[one] = replace(contents, external=True)
         if not self._pairs:
             return
@@ -476,7 +476,7 @@ class Merge:
                     for k, one in enumerate(single_forms(form))
                 ]
                 for item in contents.items:
-                    self._packed |= {(at, one.address) for one in references_of(item)}
+                    self._packed |= {(at, one.address) for one in references_of(item, heap)}
             for column, one in zip(columns, given, strict=True):
                 column.append(one)
         self.layout[path] = f"list of {form}"

@@ -7,7 +7,8 @@ last one wrote is not reached, and dropped.
 - Where the first run of the body changes what kind a number has (``s = 0`` before ``s += x``), that
   run is written by itself, before the loop.
 - Where the runs of the body cannot be one (items of a tuple that differ, lists that grow), each is
-  written by itself, if their number is known.
+  written by itself, if their number is known. A list that grows over an array of any length has a
+  computed length; where that is refused, the function is read for the length that was seen.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ from .walker import (
 )
 
 MOST_WALKS = 12
+SETTLES = ".settles"
+"""Says that loops which build lists are for the lengths that were seen, each run by itself."""
 Step = Callable[[], Any]
 # For each frame, lists of paths that arrived and how long they were; how many handlers there are,
 # and how many values are in use.
@@ -155,9 +158,16 @@ class Loops(Walker):
         be, a loop with lists of computed length.
         """
         indexed = need.advice == COMPUTED_INDEX
-        if not (isinstance(need, Structural) or indexed):
-            if turns.settle is not None and turns.count is None and not turns.bounds:
-                turns = Turns(turns.settle(need))
+        builds = isinstance(need, Structural) or indexed
+        if turns.settle is not None and turns.count is None and not turns.bounds:
+            self.unsettled |= builds
+            if not builds or SETTLES in self.names_kept:
+                try:
+                    turns = Turns(turns.settle(need))
+                except NeedsConstant:
+                    if not builds:
+                        raise
+        if not builds:
             return self._each_apart(condition, body, step, node, turns, need)
         entry, block, marks = self.state, self.state.block, self._marks()
         ways = [

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import form
-from .columns import NumberForm, built, single_forms
+from .columns import NumberForm, built, has_lists, single_forms
 from .cuts import cut
 from .state import (
     ArrayContents,
@@ -118,8 +118,8 @@ class Returned(Walker):
     ) -> Any:
         """A list of computed length, of one array for each of its columns."""
         forms = single_forms(contents.form)
-        if not all(isinstance(one, NumberForm) for one in forms):
-            what = "a list of computed length with arrays as a result"
+        if not all(isinstance(one, NumberForm) for one in forms) or has_lists(contents.form):
+            what = "a list of computed length with arrays or lists as a result"
             self.refuse(node, what, "return np.array(…) of it")
         parts = []
         for at, one in enumerate(contents.columns):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -311,8 +311,7 @@ class Splicing(Creation):
         except ValueError:
             if not recording.computed:
                 raise
-            what = f"{name}, which asks for the length of an array of computed length,"
-            self.refuse(node, what, "write a loop over its items")
+            self._refuse_length(name, node)
         computed = bool(recording.computed)
         if not isinstance(real, np.ndarray):
             kinds = {float: "float", np.float64: "float64", np.float32: "float32"}
@@ -325,6 +324,10 @@ class Splicing(Creation):
                 outer = self.array_of(value).outer
                 return Array(made, real.dtype, real.shape, bases, outer, computed)
         return self.fresh(made, real.dtype, real.shape, computed)
+
+    def _refuse_length(self, name: str, node: ast.AST) -> NoReturn:
+        what = f"{name}, which asks for the length of an array of computed length,"
+        self.refuse(node, what, "write a loop over its items")
 
     def _splice(self, found: Any, recording: Recording) -> int:
         inputs = [one for one, _ in recording.inputs]
@@ -359,6 +362,14 @@ class Splicing(Creation):
         same = np.array_equal(results[0], results[1], equal_nan=True)
         if texts[0] != texts[1] or not same:
             self.refuse(node, f"{name}, which reads the values of an array,", TRACING)
+        if recording.computed and "fixed_lengths" in texts[0]:
+            for at in recording.computed:
+                given[at] = np.concatenate([given[at], given[at]])
+            try:
+                made.interpret(given)
+            except ValueError as error:
+                if "built for an array" in str(error):
+                    self._refuse_length(name, node)
 
     def _sampled(self, variable: Any, id: int) -> Any:
         kind = self.builder.kind(id)

@@ -106,8 +106,9 @@ class Walker(Operations):
         self.outer_arrays: dict[int, Any] = {}
         self.work = 0
         # Whether a list gets a computed length where an item is looked up by a computed index: not
-        # where the index may be known in each run of a loop.
-        self.loosens = True
+        # where the index may be known in each run of a loop. Whether one got a length that is known
+        # for arrays of the lengths that were seen.
+        self.loosens, self.unsettled = True, False
         # Whether it does what tracing answers otherwise, or refuses.
         self.asks_kind = self.takes_no_variable = False
         self.shapes: list[tuple[Any, tuple[int, ...]]] = []
@@ -291,9 +292,9 @@ class Walker(Operations):
         """Other contents for an address."""
         if self.contents(value, node).external:
             place = self.outer_places.get(value.address)
-            whose = f"{place}, which" if place is not None else "what"
-            what = f"a write to {whose} the function did not make,"
-            self.refuse(node, what, "copy it first, or return the new value")
+            what = "what the function did not make, or put into a list of computed length,"
+            whose = f"{place}, which the function did not make," if place is not None else what
+            self.refuse(node, f"a write to {whose}", "copy it first, or return the new value")
         self._no_iterators(contents, node)
         self.state.heap[value.address] = contents
 
@@ -493,6 +494,7 @@ class Walker(Operations):
 
 CONFLICT = "two names of one object, one of which is another object on another way to here"
 LOST = (
-    "append numbers of one kind, arrays of one shape or tuples of these, do the same to it on all "
-    "ways, or build it in a loop over a range whose length does not depend on what is computed"
+    "append numbers of one kind, arrays of one shape or tuples and lists of these, do the same to "
+    "it on all ways, or build it in a loop over a range whose length does not depend on what is "
+    "computed"
 )

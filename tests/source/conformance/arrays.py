@@ -295,3 +295,22 @@ def scalar_functions_of_elements(x):
 @at(V)
 def minimum_of_python(x):
     return min(x[0], x[1]) * max(x)
+
+
+@at(np.array([0.3, -0.8]))
+def rows_of_integers_among_others(x):
+    total = np.eye(3)
+    for angle in x:
+        c, s = np.cos(angle), np.sin(angle)
+        total = (
+            total
+            @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+            @ np.array([[1, x[0]], (0, 1), [0, 0]])[:, [0, 1, 1]]
+        )
+    return total[0, 2] ** 2 + total[1, 2]
+
+
+@at(0.7)
+@at(1.7)
+def elements_of_one_kind_or_another(x):
+    return np.sum(np.array([x if x < 1 else 1, 2 if x > 1 else x * x, 3.0]) ** 2)
