@@ -43,12 +43,12 @@ OF_INTEGERS = {
     "power": lambda a, x: np.power(a[0], 2),
     "bits": lambda a, x: np.bitwise_and(a[0], 1) | np.bitwise_or(a[1], a[0]),
     "negative": lambda a, x: np.negative(a[0]),
+    "clip": lambda a, x: (np.clip(a[0], 0, 2), np.clip(a[1], -1, 0), np.clip(a[0], 2, 0)),
     "as floats": lambda a, x: (np.sin(a[0]), np.true_divide(a[0], 2), np.maximum(a[0], x)),
 }
 REFUSED = {
     "maximum": lambda a, x: np.maximum(a[0], a[1]),
     "sign": lambda a, x: np.sign(a[1]),
-    "clip": lambda a, x: np.clip(a[0], 0, 2),
     "dot": lambda a, x: np.dot(a[0], a[1]),
 }
 PAIRS = [(1.5, 2.0), (0.0, -0.0), (math.nan, 0.0), (-math.inf, 1.0), (np.float64(2.0), 0.0)]

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core import is_boolean
 from .containers import is_slice
 from .creation import Creation
 from .cuts import filled_part, with_cut
@@ -96,6 +97,10 @@ class Arrays(Creation):
             return self.distribute(index, lambda one: self.array_item(value, one, node), node)
         index = self._with_integers(index, node)
         if isinstance(array, Array):
+            written = self._picks(index)
+            if written is not None:
+                given = [value, *(index.over if isinstance(index, Lazy) else (index,))]
+                return self.call(self.written_out(written, node), given, {}, node)
             if is_index(index):
                 if not array.shape:
                     self.leave("an array without axes has no items", node)
@@ -118,6 +123,19 @@ class Arrays(Creation):
             if is_integers(places):
                 return self._rows(array, places, node)
         return self.array_call(_item, [value, self._index(index, node)], {}, node)
+
+    @staticmethod
+    def _picks(index: Any) -> str | None:
+        """The function of ``standard.py`` for items that a computed mask or ``np.ix_`` picks."""
+        if isinstance(index, Lazy) and index.name == "ix_":
+            return "crossed"
+        return "masked" if isinstance(index, Traced) and is_boolean(index.variable) else None
+
+    def _has_rows(self, value: Any, array: Array, mask: Traced) -> bool:
+        """Whether what is assigned by a mask has an item for each place."""
+        given = self.array_of(value)
+        axes = len(array.shape) - len(mask.variable.shape) + 1
+        return isinstance(given, Array) and len(given.shape) == axes and axes > 0
 
     def _with_integers(self, index: Any, node: ast.AST) -> Any:
         """An index whose integers are numbers, also those that were recorded, as of ``argmax``."""
@@ -243,6 +261,11 @@ class Arrays(Creation):
         self._no_views(owner, node)
         value = self.as_array(value, node)
         index = self._with_integers(index, node)
+        written = self._picks(index)
+        if written is not None and (written != "masked" or self._has_rows(value, array, index)):
+            given = [owner, *(index.over if isinstance(index, Lazy) else (index,)), value]
+            self.call(self.written_out(f"{written}_store", node), given, {}, node)
+            return
         parts = index.items if isinstance(index, Row) else (index,)
         listed = self._listed_rows(parts, node, MOST_ROWS)
         if listed is not None:

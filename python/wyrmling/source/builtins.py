@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from . import standard
 from .nested import transform_name
 from .numbers import FOLDED
 from .objects import member_of
 from .read import is_made
 from .scope import is_built_in
 from .splicing import integer_of, is_own_function, is_primitive, own_of_scipy
+from .stand_ins import stand_in
 from .state import DictContents, InstanceContents, SetContents
 from .values import (
     REAL,
@@ -103,12 +103,9 @@ class Builtins(Walker):
         made = self.call_mathematics(found, args, keywords, node)
         if made is not None:
             return made
-        if found is np.ndindex or found is np.ndenumerate:
-            return self.call(self.written_out(found.__name__, node), args, keywords, node)
-        if getattr(found, "__module__", None) in ("math", "itertools"):
-            written = standard.FUNCTIONS.get(found)
-            if written is not None and not all(isinstance(one, Known) for one in args):
-                return self.call(self.written_out(written, node), args, keywords, node)
+        made = stand_in(self, function, args, keywords, node)
+        if made is not None:
+            return made
         if found is functools.partial:
             given = tuple(self.kept(arg, node) for arg in args[1:])
             named = tuple((name, self.kept(one, node)) for name, one in keywords.items())

@@ -16,7 +16,8 @@ from . import read, standard
 from .frames import Frame
 from .join import Incoming
 from .recursion import Recursions
-from .refuse import Unreadable
+from .refuse import SourceError, Unreadable
+from .refuse import at as refuse_at
 from .state import CellContents, DictContents
 from .values import (
     Applied,
@@ -31,7 +32,7 @@ from .values import (
     Unset,
     nothing,
 )
-from .walker import Ended
+from .walker import Ended, NeedsConstant
 
 # Functions that go through all of a list, and keep nothing of it.
 REDUCTIONS = (sum, any, all)
@@ -231,7 +232,17 @@ class Calls(Recursions):
         if scope.yields:
             with self.holding(function, *bound.values()):
                 return self.generator(function, bound, self._cells(function, bound), node)
-        return self.meet(self._walked(function, place, None, bound), node)[0]
+        try:
+            return self.meet(self._walked(function, place, None, bound), node)[0]
+        except (SourceError, NeedsConstant) as error:
+            # Of the text that stands for a function of a library nobody sees the lines.
+            reading = self.frame.reading
+            if function.reading.file != standard.__file__ or reading.file == standard.__file__:
+                raise
+            if isinstance(error, SourceError):
+                raise refuse_at(reading, node, error.construct, error.advice) from None
+            error.node, error.reading = node, reading
+            raise
 
     def _cells(self, function: Closure, bound: dict[str, Any]) -> dict[str, Reference]:
         """Cells of a function that is called; its parameters among them are taken."""

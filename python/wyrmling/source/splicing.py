@@ -63,6 +63,8 @@ MADE_OF_NUMBERS = CREATORS | frozenset(
         "diag_indices",
         "tril_indices",
         "triu_indices",
+        "ix_",
+        "unravel_index",
     ]
 )
 # What functions do otherwise where the values of an argument are not known: they do not raise for

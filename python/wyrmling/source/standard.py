@@ -1,9 +1,10 @@
 """Functions of Python's library that are written in C, as the text that is read in their place.
 
 ``math.hypot`` of several numbers, ``math.dist`` and ``math.isclose``, what ``itertools`` makes of
-what it is given, and the indices of NumPy's arrays (``np.ndindex``), as loops over ranges. Each
-gives what its namesake gives, in the same order, and asks as few items of an iterator; what
-``product`` and ``combinations`` take is gone through when they are called, as theirs is. The
+what it is given, ``bisect``, and what NumPy does by indices that are computed (``np.ndindex``,
+masks, ``np.ix_``), as loops over ranges. Each gives what its namesake gives, in the same order, and
+asks as few items of an iterator; what ``product`` and ``combinations`` take is gone through when
+they are called, as theirs is. What raises here is left, and Python raises. The
 squares of a distance are added with the error of each addition kept (A. Neumaier,
 Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen, 1974).
 """
@@ -13,6 +14,7 @@ Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen, 1974).
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 
@@ -189,7 +191,117 @@ def ndenumerate(arr):
         yield index, arr[index]
 
 
+def bisect_left(a, x, lo=0, hi=None):
+    high = len(a) if hi is None else hi
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    while lo < high:
+        middle = (lo + high) // 2
+        if a[middle] < x:
+            lo = middle + 1
+        else:
+            high = middle
+    return lo
+
+
+def bisect_right(a, x, lo=0, hi=None):
+    high = len(a) if hi is None else hi
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    while lo < high:
+        middle = (lo + high) // 2
+        if x < a[middle]:
+            high = middle
+        else:
+            lo = middle + 1
+    return lo
+
+
+def searchsorted(a, v, side="left"):
+    if v != v:
+        raise ValueError("NaN comes last, after those that are there")
+    return bisect_left(a, v) if side == "left" else bisect_right(a, v)
+
+
+def digitize(x, bins, right=False):
+    if bins[0] > bins[-1]:
+        raise ValueError("bins that decrease")
+    return searchsorted(bins, x, "left" if right else "right")
+
+
+def unravel_index(indices, shape):
+    rest, found = indices, ()
+    for length in reversed(shape):
+        found = (rest % length, *found)
+        rest = rest // length
+    if rest != 0:
+        raise ValueError("index is out of bounds")
+    return found
+
+
+def clip(a, a_min, a_max):
+    return min(max(a, a_min), a_max)
+
+
+def fromiter(iter, dtype, count=-1):
+    found = np.array(list(iter), dtype)
+    if count not in (-1, len(found)):
+        raise ValueError("there are not so many items")
+    return found
+
+
+def vectorized(pyfunc, otype, *args):
+    given = np.broadcast_arrays(*args)
+    columns = [one.ravel() for one in given]
+    if otype is None:
+        # NumPy takes the type of the first result, and calls the function for it once more.
+        otype = np.result_type(pyfunc(*[column[0] for column in columns]))
+    made = np.zeros(len(columns[0]), otype)
+    for i in range(len(columns[0])):
+        made[i] = pyfunc(*[column[i] for column in columns])
+    return made.reshape(given[0].shape)
+
+
+def add_at(a, indices, b):
+    count = len(indices[0])
+    given = np.broadcast_to(b, (count, *a.shape[len(indices) :]))
+    for i in range(count):
+        a[tuple([one[i] for one in indices])] += given[i]
+
+
+def subtract_at(a, indices, b):
+    add_at(a, indices, -b)
+
+
+def masked(x, mask):
+    wanted = np.where(mask, 1.0, 0.0)
+    return np.array([x[index] for index in ndindex(wanted.shape) if wanted[index]])
+
+
+def masked_store(x, mask, values):
+    wanted, at = np.where(mask, 1.0, 0.0), 0
+    for index in ndindex(wanted.shape):
+        if wanted[index]:
+            x[index] = values[at]
+            at += 1
+    if at != len(values):
+        raise ValueError("there are other values than places")
+
+
+def crossed(x, rows, columns):
+    return np.stack([x[i][columns] for i in rows])
+
+
+def crossed_store(x, rows, columns, values):
+    given = np.broadcast_to(values, (len(rows), len(columns)))
+    for i in range(len(rows)):
+        for j in range(len(columns)):
+            x[rows[i], columns[j]] = given[i, j]
+
+
 WRITTEN = (
+    (bisect, (bisect_left, bisect_right)),
+    (np, (searchsorted, digitize, unravel_index, clip, fromiter)),
     (math, (isclose, hypot, dist)),
     (itertools, (chain, pairwise, accumulate, starmap, takewhile, dropwhile)),
     (itertools, (product, combinations, combinations_with_replacement)),

@@ -1,0 +1,171 @@
+"""Elements that masks, ``np.ix_`` and searches pick, read and assigned to."""
+
+import bisect
+import math
+
+import numpy as np
+
+from .case import at
+
+V = np.array([0.3, 1.2, 0.9, -0.4])
+M = np.array([[1.0, 0.2, 0.3], [0.4, 2.0, 0.6], [0.7, 0.8, 3.0]])
+PLACES = np.array([0, 1, 0, 2])
+ENDS = np.array([[0, 1], [1, 2], [2, 3]])
+KNOTS = np.array([0.0, 0.65, 1.0])
+VALUES = np.array([1.0, 3.0, 2.0, 5.0])
+
+
+@at(V)
+@at(-V)
+def sum_of_some_in_a_filled_array(x):
+    total = np.zeros(3)
+    total[0] = x[x > 0.8].sum()
+    total[1] = x[0] * x[x < 2.0].mean()
+    return (total * total).sum()
+
+
+@at(V)
+def masks_of_masks(x):
+    some, others = x[(x > 0.0) & (x < 1.0)], x[~(x > 0.0)]
+    return some.sum() ** 2 + others.max() * len(some) + np.dot(some, np.exp(-some))
+
+
+@at(V)
+def nothing_picked(x):
+    return x[x > 10.0].sum() + np.sum(x**2)
+
+
+@at(M)
+def rows_and_elements(x):
+    return x[x[:, 0] > 0.5].sum(axis=0) @ np.arange(3.0) + np.sum(x[x > 0.5] ** 2)
+
+
+@at(V)
+def assigned_by_masks(x):
+    y = np.zeros_like(x)
+    above = x > 0.0
+    y[above] = x[above] ** 2
+    y[~above] = x[~above] * 3.0
+    y[y < 0.5] *= 0.1
+    y[y > 1.0] += x[0]
+    y[y > 1.5] = x[1]
+    return np.sum(y * x)
+
+
+@at(M)
+def rows_assigned_by_a_mask(x):
+    y = x * 1.0
+    above = x[:, 0] > 0.5
+    y[above] = x[above] * 2.0
+    y[x > 0.75] = x[x > 0.75] ** 2
+    return np.sum(y * x)
+
+
+@at(V)
+def more_values_than_places(x):
+    y = x * 1.0
+    y[y > 0.5] = x
+    return np.sum(y)
+
+
+@at(V)
+def element_that_is_picked_by_a_logarithm(x):
+    return sum(math.log(v) for v in x[x > 0.5])
+
+
+@at(np.array([1.0, 2.0, 3.0]))
+def assembled(k):
+    n = len(k) + 1
+    stiffness, own = np.zeros((n, n)), np.array([[1.0, -1.0], [-1.0, 1.0]])
+    for e in range(len(k)):
+        ends = [e, e + 1]
+        stiffness[np.ix_(ends, ends)] += k[e] * own
+    free = [1, 2, 3]
+    return np.linalg.solve(stiffness[np.ix_(free, free)], np.array([0.0, 0.0, 1.0]))[-1]
+
+
+@at(np.array([1.0, 2.0, 3.0]))
+def assembled_by_a_table(k):
+    stiffness, own = np.zeros((4, 4)), np.array([[1.0, -1.0], [-1.0, 1.0]])
+    for e, ends in enumerate(ENDS):
+        stiffness[np.ix_(ends, ends)] += k[e] * own
+    return np.linalg.solve(stiffness[1:, 1:], np.array([0.0, 0.0, 1.0]))[-1]
+
+
+@at(M)
+def picked_by_a_table(x):
+    return np.sum(x[np.ix_(PLACES, PLACES)] ** 2) + x[np.ix_([0, 2], [1, 2])].sum() * x[0, 0]
+
+
+@at(V)
+def added_at_places_that_occur_again(x):
+    y, z = np.zeros(3), np.zeros((3, 3))
+    np.add.at(y, PLACES, x)
+    np.subtract.at(y, PLACES, x[0])
+    np.add.at(z, (PLACES, PLACES), x * x)
+    return np.sum(y**2) + np.trace(z) * x[1]
+
+
+@at(0.3)
+@at(0.8)
+@at(1.2)
+def looked_up_in_a_table(x):
+    i = int(np.clip(np.searchsorted(KNOTS, x) - 1, 0, 1))
+    part = (x - KNOTS[i]) / (KNOTS[i + 1] - KNOTS[i])
+    return VALUES[i] + (VALUES[i + 1] - VALUES[i]) * part
+
+
+@at(0.3)
+@at(0.8)
+@at(-1.0)
+@at(2.0)
+def searches(x):
+    knots = np.array([0.0, 0.65, 0.65, 1.0])
+    first = knots.searchsorted(x) + np.searchsorted(knots, 0.65, side="right")
+    second = bisect.bisect_left([0.0, 0.65, 1.0], x) - bisect.bisect(KNOTS, x, 1, 3)
+    return x * (first + 10 * second + 100 * np.digitize(x, KNOTS) + 1000 * first * second)
+
+
+@at(math.nan)
+def search_for_no_number(x):
+    return KNOTS[np.searchsorted(KNOTS, x) - 1] + x
+
+
+@at(M)
+def place_of_the_largest(x):
+    i, j = np.unravel_index(np.argmax(x), x.shape)
+    return x[i, j] ** 2 + x[np.unravel_index(4, (3, 3))] * i
+
+
+@np.vectorize
+def ramp(t, slope):
+    return math.exp(t * slope) if t > 0.25 else 0.0
+
+
+@at(M)
+def called_for_each(x):
+    of_numbers = np.vectorize(lambda t: t * t if t > 0.5 else -t)
+    of_types = np.vectorize(lambda t: t if t > 0.5 else 0, otypes=[float])
+    return np.sum(of_numbers(x) * x) + np.sum(ramp(x, x[0])) + np.sum(of_types(x) ** 2)
+
+
+@at(V)
+def calls_are_counted(x):
+    calls = [0]
+
+    def count(t):
+        calls[0] += 1
+        return t * calls[0]
+
+    return np.vectorize(count)(x).sum() + calls[0]
+
+
+@at(V)
+def first_result_is_an_integer(x):
+    return np.vectorize(lambda t: 0 if t < 0.5 else t)(x).sum() * x[0]
+
+
+@at(V)
+def array_of_an_iterator(x):
+    squares = np.fromiter((v * v for v in x), float)
+    return np.sum(squares * np.fromiter(x, dtype=float, count=4))
