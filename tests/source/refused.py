@@ -9,6 +9,8 @@ REFUSED = {
     "array_assignment.transposed_is_a_view",
     "array_assignment.two_names_part_and_one_is_written_to",
     "array_assignment.two_names_part_on_a_branch",
+    "array_assignment.view_assigned_to_its_array_and_to_a_name",
+    "array_assignment.view_beside_what_writes_to_its_array",
     "array_assignment.view_is_written_through",
     "array_assignment.view_sees_a_change",
     "array_assignment.whether_two_names_parted",

@@ -6,7 +6,8 @@ after an assignment.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,19 @@ UNREAD_METHODS = frozenset({"byteswap", "itemset", "resize", "setfield", "setfla
 FUNCTIONS: tuple[Any, ...] = (
     *(np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask),
 )
+
+
+@contextmanager
+def in_use(walker: Any, values: Sequence[Any]) -> Iterator[None]:
+    """Keeps values in use in the statement that is executed: views among them bar writes."""
+    start = walker.statement
+    walker.held[start:start] = values
+    walker.statement += len(values)
+    try:
+        yield
+    finally:
+        walker.statement = start
+        del walker.held[start : start + len(values)]
 
 
 def _copied(array: Any) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 from .. import _core
 from .creation import CREATORS, FOR_VARIABLES, TRACING, Creation
 from .cuts import FILLED
-from .in_place import UNREAD_METHODS, Written, written
+from .in_place import UNREAD_METHODS, Written, in_use, written
 from .numbers import LOGICAL, WEAK
 from .recording import Recording, Samples, Unfit, picked
 from .state import ListContents
@@ -184,7 +184,10 @@ class Splicing(Creation):
             self.refuse(node, f"{writes.label} that writes to such an array", "use what it returns")
         given = [target, *args] if writes.way == "out" else args
         made = self.array_call(writes, given, named, node)
-        self.replace_array(target, made, node)
+        # Of views in use those that are given have been read.
+        read = [id(one) for one in (*args, *keywords.values())]
+        with in_use(self, [one for one in self.held[self.statement :] if id(one) not in read]):
+            self.replace_array(target, made, node)
         return target if writes.way == "out" else Known(None)
 
     @staticmethod

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .frames import Handler
+from .in_place import in_use
 from .join import Incoming
 from .state import ArrayContents, DictContents, GrownContents, InstanceContents, ListContents
 from .values import Caught, Choice, Known, Reference, Row, Single, Unset
@@ -63,8 +64,11 @@ class Statements(Walker):
     def execute_Assign(self, node: ast.Assign) -> None:
         """``a = b = value``."""
         value = self.owned(self.evaluate(node.value))
-        for target in node.targets:
-            self.assign(target, value)
+        *first, last = node.targets
+        with in_use(self, [value] if first else []):
+            for target in first:
+                self.assign(target, value)
+        self.assign(last, value)
 
     def execute_AnnAssign(self, node: ast.AnnAssign) -> None:
         """``name: annotation = value``."""
@@ -95,14 +99,8 @@ class Statements(Walker):
     def _unpack(self, target: ast.Tuple | ast.List, value: Any) -> None:
         items = self.items(value, target)
         # What is assigned later is in use while a part of the target is assigned.
-        start = self.statement
-        self.held[start:start] = items
-        self.statement += len(items)
-        try:
+        with in_use(self, items):
             self._assign_parts(target, items)
-        finally:
-            self.statement = start
-            del self.held[start : start + len(items)]
 
     def _assign_parts(self, target: ast.Tuple | ast.List, items: list[Any]) -> None:
         stars = [at for at, one in enumerate(target.elts) if isinstance(one, ast.Starred)]

@@ -445,3 +445,25 @@ def a_column_that_is_not_there(x, n):
     for j in range(n + 1):
         total += np.sum(x[:, j])
     return total
+
+
+@at(V)
+def view_assigned_to_its_array_and_to_a_name(x):
+    y = x * 1.0
+    y[1:] = z = y[:2]
+    return np.sum(z * x[1:])
+
+
+@at(V)
+def view_beside_what_writes_to_its_array(x):
+    y = x * 1.0
+    return (y[:2] * np.multiply(y, 2.0, out=y)[:2]).sum()
+
+
+@at(V)
+def number_assigned_to_several(x):
+    y = x * 1.0
+    y[0] = z = y[1] * 2.0
+    y[1:] = w = x[:2] * 3.0
+    np.multiply(y[::-1], 2.0, out=y)
+    return np.sum(y * x) + z + w[0]
