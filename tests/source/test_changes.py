@@ -424,3 +424,19 @@ def test_a_member_that_takes_the_place_of_another_is_seen(f, name, member, mode)
             Plain.other = kept
         assert before[0] != expected
         assert [transform(1.5) for _ in range(3)] == before
+
+
+LIMIT = math.inf
+
+
+def up_to_a_limit(x):
+    return min(x * x, LIMIT)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_limit_may_be_infinite_or_not(mode, monkeypatch):
+    slope = wy.grad(up_to_a_limit, mode=mode)
+    for limit in (math.inf, 1.0, -math.inf, np.float64(math.inf), math.inf, 5, math.nan):
+        monkeypatch.setattr(sys.modules[__name__], "LIMIT", limit)
+        wanted = 0.0 if limit < 2.25 else 3.0
+        assert [slope(1.5) for _ in range(3)] == [wanted] * 3

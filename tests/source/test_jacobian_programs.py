@@ -358,3 +358,50 @@ def test_a_pullback_by_an_array_that_does_not_matter_gives_zeros():
             assert by_z.shape == (n, 2)
             assert not by_z.any()
             by_z[...] = 7.0
+
+
+def beside_nothing(x):
+    return np.sum(x) * np.ones(2), x[:0], x * 2.0
+
+
+@pytest.mark.parametrize("x", [X, np.zeros(0), np.zeros((2, 0)), M])
+@pytest.mark.parametrize("transform", [wy.jacobian, wy.jacfwd])
+def test_blocks_without_elements_are_there(transform, x):
+    found = transform(beside_nothing, mode="source")(x)
+    identity = 2.0 * np.eye(x.size).reshape(x.shape * 2)
+    wanted = np.ones((2, *x.shape)), np.zeros((*x[:0].shape, *x.shape)), identity
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(one, other, strict=True)
+
+
+def test_a_hessian_by_nothing_has_no_elements():
+    assert wy.hessian(rosenbrock, mode="source")(np.zeros(0)).shape == (0, 0)
+
+
+def positive(x):
+    return x[x > 0.0] ** 2
+
+
+def test_rows_of_what_a_mask_picks():
+    jacobian = wy.jacobian(positive, mode="source")
+    for x in (X, -X, X + 1.0, X):
+        np.testing.assert_array_equal(jacobian(x), np.diag(2.0 * x)[x > 0.0])
+    with pytest.raises(wy.SourceError, match="in forward mode of an array of computed length"):
+        wy.jacfwd(positive, mode="source")(X)
+    np.testing.assert_array_equal(wy.jacfwd(positive)(X), jacobian(X))
+
+
+def squares_of_positive(x):
+    found = []
+    for t in x:
+        if t > 0.0:
+            found.append(t * t)
+    return np.array(found)
+
+
+def test_a_list_of_another_length_is_not_spread():
+    jacobian = wy.jacobian(squares_of_positive, mode="source")
+    for x in (X, np.array([0.5, 0.2, -1.0])):
+        np.testing.assert_array_equal(jacobian(x), np.diag(2.0 * x)[x > 0.0])
+    with pytest.raises(wy.SourceError, match="a result of another length"):
+        jacobian(-X)

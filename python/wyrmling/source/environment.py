@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 import types
 from typing import Any
 
@@ -157,6 +158,11 @@ class Environment(Walker):
         if isinstance(found, Variable):
             self.refuse(node, "a captured variable", "pass it as an argument")
         kind = type(found)
+        if kind is float and math.isinf(found):
+            # It is an option, as of np.linalg.norm, or where a search for the least begins.
+            self.needs.test(place, ("kind", "float"))
+            self.needs.test(place, ("equal", found))
+            return Known(found, place)
         if kind in (float, np.float64, np.float32):
             at = self.needs.hidden(place)
             if at not in self.hidden:

@@ -59,7 +59,7 @@ def jacobian(
     As tracing has it a tangent is of the type of the result, a gradient of the argument's; tangents
     may be ``typed_as_gradients``.
 
-    Raises SourceError for arrays without elements, and for Jacobians of very many.
+    Raises SourceError for Jacobians of very many elements.
     """
     numbers = differentiated("jacobian", arguments, at)
     wrt = chosen(program, numbers)
@@ -77,20 +77,35 @@ def jacobian(
         program.expect_shapes()
     for s in shapes.values():
         for t in given.values():
-            if not 0 < math.prod(s + t) <= LARGEST:
+            if math.prod(s + t) > LARGEST:
                 raise refuse.unsupported(f"the Jacobian of shape {s + t}")
+    # Blocks without elements are not computed.
+    outputs = [leaf for leaf in outputs if math.prod(shapes[leaf.number])]
+    wrt = {number: place for number, place in wrt.items() if math.prod(given[number])}
     blocks: dict[tuple[int, int], int] = {}
     if forward:
         for number, place in wrt.items():
-            columns = _columns(writer, program, outputs, samples, number, place)
+            try:
+                columns = _columns(writer, program, outputs, samples, number, place)
+            except ValueError:
+                what = "a Jacobian in forward mode of an array of computed length"
+                raise refuse.unsupported(what) from None
             if typed_as_gradients:
                 dtype = getattr(arguments.leaves[number], "dtype", np.dtype(np.float64)).name
                 columns = {key: _cast(writer, value, dtype) for key, value in columns.items()}
             blocks |= columns
     else:
+        # A length that is computed may be another than that of the samples.
+        values = writer.builder.inline(program.function, writer.parameters)
+        exit = writer.builder.exit("a result of another length than the Jacobian is for", 0)
+        for leaf in outputs:
+            if shapes[leaf.number]:
+                length = writer.builder.compute("length", [values[leaf.number]], exit, axis=0)
+                wanted = writer.builder.constant(shapes[leaf.number][0])
+                writer.builder.guard(writer.builder.compute("equal_int", [length, wanted]), exit)
         for leaf in outputs:
             blocks |= _rows(writer, program, leaf, samples[leaf.number], wrt)
-    if not outputs or not wrt:
+    if not blocks:
         # It may leave, even if nothing depends on anything.
         writer.builder.inline(program.function, writer.parameters)
     results = Results(arguments)

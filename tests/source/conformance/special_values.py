@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from .case import at
 
 INF, NAN = float("inf"), float("nan")
@@ -177,3 +179,14 @@ def abs_at_its_kink(x):
 @at(1e-320)
 def square_root_of_subnormal(x):
     return math.sqrt(x)
+
+
+UNLIMITED = math.inf
+
+
+@at(np.array([0.5, -1.5, 0.7]))
+def infinity_as_an_option(x):
+    least = UNLIMITED
+    for t in x:
+        least = min(least, t * t)
+    return least * np.linalg.norm(x, np.inf) + np.linalg.norm(x, -UNLIMITED) * x[0]
