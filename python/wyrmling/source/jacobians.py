@@ -24,6 +24,7 @@ from .form import Constant, Leaf, Make
 from .programs import (
     Program,
     Results,
+    Writer,
     chosen,
     derivative,
     differentiated,
@@ -35,7 +36,6 @@ from .programs import (
     transposed,
     zero_of,
 )
-from .writer import Writer
 
 LARGEST = 2**24
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from . import form as forms
 from .form import Argument, Constant, Either, Leaf, Make
-from .programs import Program
-from .writer import Writer
+from .programs import Program, Writer
 
 
 @dataclass(frozen=True)

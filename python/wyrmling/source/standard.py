@@ -224,8 +224,9 @@ def searchsorted(a, v, side="left"):
 
 
 def digitize(x, bins, right=False):
-    if bins[0] > bins[-1]:
-        raise ValueError("bins that decrease")
+    for i in range(1, len(bins)):
+        if bins[i - 1] > bins[i]:
+            raise ValueError("bins that decrease")
     return searchsorted(bins, x, "left" if right else "right")
 
 
@@ -273,13 +274,20 @@ def subtract_at(a, indices, b):
     add_at(a, indices, -b)
 
 
-def masked(x, mask):
+def places_of(x, mask):
     wanted = np.where(mask, 1.0, 0.0)
+    if wanted.shape != x.shape[: wanted.ndim]:
+        raise IndexError("a mask of another shape")
+    return wanted
+
+
+def masked(x, mask):
+    wanted = places_of(x, mask)
     return np.array([x[index] for index in ndindex(wanted.shape) if wanted[index]])
 
 
 def masked_store(x, mask, values):
-    wanted, at = np.where(mask, 1.0, 0.0), 0
+    wanted, at = places_of(x, mask), 0
     for index in ndindex(wanted.shape):
         if wanted[index]:
             x[index] = values[at]

@@ -169,3 +169,35 @@ def first_result_is_an_integer(x):
 def array_of_an_iterator(x):
     squares = np.fromiter((v * v for v in x), float)
     return np.sum(squares * np.fromiter(x, dtype=float, count=4))
+
+
+@at(V)
+def mask_of_another_shape(x):
+    return x[x[:3] > 0.0].sum()
+
+
+@at(M)
+def mask_with_more_axes(x):
+    return x[0][x > 0.0].sum()
+
+
+@at(0.7)
+def bins_in_no_order(x):
+    return x * np.digitize(x, np.array([0.0, 2.0, 1.0]))
+
+
+@at(V)
+def picked_is_a_copy(x):
+    above = x > 0.0
+    y = x[above]
+    y[0] = 5.0
+    z = x * 1.0
+    z[0] = -3.0
+    return y.sum() + x[0] * z[above].sum() + z[z > 0.0].sum()
+
+
+@at(V)
+def smaller_by_and_by(x):
+    for _ in range(3):
+        x = x[x > x.min()]
+    return x.sum() ** 2
