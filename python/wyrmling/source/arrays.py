@@ -97,10 +97,11 @@ class Arrays(Creation):
             return self.distribute(index, lambda one: self.array_item(value, one, node), node)
         index = self._with_integers(index, node)
         if isinstance(array, Array):
-            written = self._picks(index)
-            if written is not None:
-                given = [value, *(index.over if isinstance(index, Lazy) else (index,))]
-                return self.call(self.written_out(written, node), given, {}, node)
+            if _is_mask(index):
+                return self._masked(value, array, index, node)
+            if _is_cross(index):
+                args = [value, *index.over]
+                return self.call(self.written_out("crossed", node), args, {}, node)
             if is_index(index):
                 if not array.shape:
                     self.leave("an array without axes has no items", node)
@@ -124,15 +125,20 @@ class Arrays(Creation):
                 return self._rows(array, places, node)
         return self.array_call(_item, [value, self._index(index, node)], {}, node)
 
-    @staticmethod
-    def _picks(index: Any) -> str | None:
-        """The function of ``standard.py`` for items that a computed mask or ``np.ix_`` picks."""
-        if isinstance(index, Lazy) and index.name == "ix_":
-            return "crossed"
-        return "masked" if isinstance(index, Traced) and is_boolean(index.variable) else None
+    def _masked(self, value: Any, array: Array, mask: Traced, node: ast.AST) -> Any:
+        """What a mask picks: the rows at some numbers, or the elements."""
+        axes = len(mask.variable.shape)
+        if not 0 < axes <= len(array.shape):
+            self.leave("a mask with too many axes, or none", node)
+        numbers = self.call(self.written_out("positions", node), [value, mask], {}, node)
+        if axes > 1:
+            self.expect_shapes()
+            shape = Known((-1, *array.shape[axes:]))
+            value = self.array_call(np.reshape, [value, shape], {}, node)
+        return self.array_call(_rows_at, [value, numbers], {}, node)
 
     def _has_rows(self, value: Any, array: Array, mask: Traced) -> bool:
-        """Whether what is assigned by a mask has an item for each place."""
+        """Whether what is assigned by a mask has a row for each place."""
         given = self.array_of(value)
         axes = len(array.shape) - len(mask.variable.shape) + 1
         return isinstance(given, Array) and len(given.shape) == axes and axes > 0
@@ -261,10 +267,11 @@ class Arrays(Creation):
         self._no_views(owner, node)
         value = self.as_array(value, node)
         index = self._with_integers(index, node)
-        written = self._picks(index)
-        if written is not None and (written != "masked" or self._has_rows(value, array, index)):
-            given = [owner, *(index.over if isinstance(index, Lazy) else (index,)), value]
-            self.call(self.written_out(f"{written}_store", node), given, {}, node)
+        if _is_cross(index) or (_is_mask(index) and self._has_rows(value, array, index)):
+            crosses = isinstance(index, Lazy)
+            args = [owner, *(index.over if crosses else (index,)), value]
+            name = "crossed_store" if crosses else "masked_store"
+            self.call(self.written_out(name, node), args, {}, node)
             return
         parts = index.items if isinstance(index, Row) else (index,)
         listed = self._listed_rows(parts, node, MOST_ROWS)
@@ -364,6 +371,16 @@ class Arrays(Creation):
             )
 
 
+def _is_mask(index: Any) -> bool:
+    """Whether an index is a mask that is computed."""
+    return isinstance(index, Traced) and is_boolean(index.variable)
+
+
+def _is_cross(index: Any) -> bool:
+    """Whether an index is ``np.ix_`` of integers that are computed."""
+    return isinstance(index, Lazy) and index.name == "ix_"
+
+
 def _is_short(index: Any) -> bool:
     """Whether a slice may leave out something."""
     return any(not isinstance(end, Known) or end.object is not None for end in index.over)
@@ -377,6 +394,10 @@ def _is_view(value: Any, address: int) -> bool:
     if isinstance(value, Choice):
         return any(_is_view(part, address) for part in value.alternatives)
     return False
+
+
+def _rows_at(array: Any, numbers: Any) -> Any:
+    return array[numbers.astype(int)]
 
 
 def _item(array: Any, index: Any) -> Any:

@@ -281,9 +281,9 @@ def places_of(x, mask):
     return wanted
 
 
-def masked(x, mask):
-    wanted = places_of(x, mask)
-    return np.array([x[index] for index in ndindex(wanted.shape) if wanted[index]])
+def positions(x, mask):
+    wanted = places_of(x, mask).ravel()
+    return np.array([i * 1.0 for i in range(len(wanted)) if wanted[i]])
 
 
 def masked_store(x, mask, values):
