@@ -345,7 +345,10 @@ class _Refused:
     def __get__(self, instance: Variable | None, owner: type[Variable]) -> Any:
         if instance is None:
             return self
-        raise AttributeError(f"a Variable has no attribute {self._name!r}: {self._way}")
+        error = AttributeError(f"a Variable has no attribute {self._name!r}: {self._way}")
+        # Where a function is read it may be there.
+        error.takes_no_variable = True  # type: ignore[attr-defined]
+        raise error
 
 
 class _OfNumbers:

@@ -2,6 +2,8 @@
 
 import ast
 import enum
+import functools
+import math
 import operator
 import pickle
 import re
@@ -222,3 +224,27 @@ def test_a_dict_by_integers_of_a_derived_class_is_refused():
     with pytest.raises(wy.SourceError, match="a captured dict of such keys"):
         wy.grad(f, mode="source")(1.0)
     assert wy.grad(f)(1.0) == 3.0
+
+
+@functools.lru_cache
+def kept(x):
+    return x * x
+
+
+def test_a_function_that_keeps_its_results_is_refused_with_a_way_out():
+    with pytest.raises(wy.SourceError, match=r"call kept.__wrapped__, or use mode='trace'"):
+        wy.grad(lambda x: kept(x) * x, mode="source")(1.5)
+    slope = wy.grad(lambda x: math.sin(kept.__wrapped__(x)), mode="source")
+    assert slope(0.5) == pytest.approx(math.cos(0.25), rel=1e-14)
+
+
+def filled_by_rows(x):
+    y = np.zeros((2, 2))
+    row = y[0]
+    row[1] = x
+    return np.sum(y)
+
+
+def test_a_write_to_a_view_says_what_to_write():
+    with pytest.raises(wy.SourceError, match=r"assign to the array itself, by y\[i, j\]"):
+        wy.grad(filled_by_rows, mode="source")(1.5)

@@ -34,6 +34,17 @@ def in_place(x):
     return np.sum(y * y)
 
 
+def masked(x):
+    y = np.ones(2)
+    y[0] = np.sum(x[x > 0.0] ** 2)
+    return np.sum(y * y)
+
+
+@np.vectorize
+def positive(t):
+    return t * t if t > 0.0 else 0.0
+
+
 def product_in_place(x):
     y = np.ones(2)
     y @= np.outer(x, x)
@@ -56,6 +67,9 @@ CASES = {
     "an attribute": (lambda x: math.sin(x) * (1.0 + x.is_integer()), 1.0),
     "float": (lambda x: np.sum(float(x[0]) * x), np.ones(2, np.float32)),
     "looped": (looped, 1.0),
+    "an element of all": (lambda x: x.flat[1] ** 2, np.ones((2, 2))),
+    "a mask in a plain array": (masked, np.array([0.5, -1.5])),
+    "called for each": (lambda x: np.sum(positive(x)), np.array([0.5, -1.5])),
     "a plain array in place": (in_place, np.array([0.5, -1.5])),
     "a product in place": (product_in_place, np.array([0.5, -1.5])),
 }

@@ -152,6 +152,9 @@ class Builtins(Walker):
         if getattr(found, "__module__", None) in PURE_MODULES:
             return self.pure(found, args, keywords, node)
         label = getattr(found, "__qualname__", None) or type(found).__qualname__
+        if hasattr(found, "cache_info"):
+            advice = f"call {label}.__wrapped__, or use mode='trace'"
+            self.refuse(node, f"a call of {label}, which keeps its results,", advice)
         return self.refuse(
             node, f"a call of {label}, which is not written in Python,", "use mode='trace'"
         )

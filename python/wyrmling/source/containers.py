@@ -335,7 +335,7 @@ class Containers(Walker):
             self.refuse(
                 node,
                 "a write to an array that the function did not make, or to a view,",
-                "copy it first",
+                "copy it first, or assign to the array itself, by y[i, j]",
             )
         if self.is_array(owner) and not isinstance(owner, Reference):
             self.refuse(node, "a write to an array of integers", "use floats")

@@ -152,6 +152,8 @@ class Objects(Walker):
             return total
         if name == "T":
             return self.array_call(np.transpose, [value], {}, node)
+        if name == "flat":
+            return self.array_call(np.ravel, [value], {}, node)
         if name == "dtype":
             return Known(array.dtype)
         return self._method(np.ndarray, name, value, node)
@@ -296,7 +298,8 @@ class Objects(Walker):
         plain = type(made) in (type, abc.ABCMeta) and new is object.__new__ and not is_abstract
         plain = plain and member_of(made, "__getattribute__", None) is object.__getattribute__
         if not plain or issubclass(made, BaseException):
-            self.refuse(node, f"an instance of {made.__name__}", "use a class of data")
+            advice = "use a list, a dict or a class of data"
+            self.refuse(node, f"an instance of {made.__name__}", advice)
         if cls.place is not None:
             self._expect_members(made, cls.place)
         value = self.allocate(InstanceContents(made, (), (), cls.place))

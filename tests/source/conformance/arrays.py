@@ -314,3 +314,18 @@ def rows_of_integers_among_others(x):
 @at(1.7)
 def elements_of_one_kind_or_another(x):
     return np.sum(np.array([x if x < 1 else 1, 2 if x > 1 else x * x, 3.0]) ** 2)
+
+
+@at(M)
+def elements_one_after_the_other(x):
+    total = 0.0
+    for i, t in enumerate(x.flat):
+        total += t * i
+    return total * x.flat[1] + sum(x.T.flat) * len(x.flat) + np.sum(x.flat[1:])
+
+
+@at(M)
+def flat_is_a_view(x):
+    y = x * 1.0
+    y.flat[1] = 3.0
+    return np.sum(y * x)
