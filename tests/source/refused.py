@@ -141,6 +141,8 @@ TRACING_REFUSES = {
     "arrays.rows_of_integers_among_others",
     "arrays.scalar_functions_of_elements",
     "arrays.stack_of_numbers",
+    "arrays.truth_among_elements",
+    "arrays.truth_among_single_numbers",
     "arrays_without_axes.float64_of_numbers",
     "at_last.import_in_a_nested_function",
     "choices.an_array_of_numbers_of_several_kinds",

@@ -198,8 +198,9 @@ class Creation(Walker):
         if kind is not None:
             if kind == "float32":
                 return value
-            if kind not in ("float", "float64", "int", "int64", "bool"):
-                self.refuse(node, "np.array of such numbers", "use floats")
+            if kind in ("bool", "numpy_bool"):
+                # Beside numbers of either precision it gets theirs.
+                return Number("float32", self.as_real(value, "float32", node))
             return Number("float64", self.as_real(value, "float", node))
         if self.is_array(value):
             return value
@@ -217,7 +218,8 @@ class Creation(Walker):
             return all(map(self._is_whole, items))
         if isinstance(value, Known):
             return np.asarray(value.object).dtype.kind in "iub"
-        return kind_of(value) in ("int", "int64", "bool") or is_integers(self.array_of(value))
+        kind = kind_of(value)
+        return kind not in REAL if kind else is_integers(self.array_of(value))
 
     def without_lists(self, function: Any, args: Sequence[Any], node: ast.AST) -> list[Any]:
         """Arguments of a function of NumPy's, of which lists of what is computed are arrays."""

@@ -329,3 +329,15 @@ def flat_is_a_view(x):
     y = x * 1.0
     y.flat[1] = 3.0
     return np.sum(y * x)
+
+
+@at(np.array([0.5, -1.5]))
+def truth_among_elements(x):
+    return np.sum(np.array([True, x[0] > 0.0, x[1]]) * np.array([[x[0], 1, False]]))
+
+
+@at(np.array([0.5, -1.5]))
+def truth_among_single_numbers(x):
+    """Precision shows: 2**24 + 1 is no float32."""
+    single = np.array([x.astype(np.float32)[0], True, x[1] > 0.0])
+    return x[0] * float((single * 2**24 + np.float32(1.0))[1])
