@@ -134,13 +134,13 @@ def once():
     def written(tree):
         return repr(tree), tuple(map(type, leaves(tree)))
 
-    def specialise(f, args, kwargs, varying=frozenset()):
-        key = (f, written(args), written(kwargs), varying)
-        return remembered(key, lambda: real[0](f, args, kwargs, varying=varying))
+    def specialise(f, args, kwargs, **options):
+        key = (f, written(args), written(kwargs), repr(options))
+        return remembered(key, lambda: real[0](f, args, kwargs, **options))
 
-    def program(f, chain, arguments, *, as_traced=False):
-        key = (f, repr(chain), written(arguments.args), written(arguments.kwargs), as_traced)
-        return remembered(key, lambda: real[1](f, chain, arguments, as_traced=as_traced))
+    def program(f, chain, arguments, **options):
+        key = (f, repr(chain), written(arguments.args), written(arguments.kwargs), repr(options))
+        return remembered(key, lambda: real[1](f, chain, arguments, **options))
 
     chained.specialise, choose.program = specialise, program
     try:

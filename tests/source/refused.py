@@ -138,6 +138,7 @@ TRACING_REFUSES = {
     "arrays.elements_of_one_kind_or_another",
     "arrays.elements_one_after_the_other",
     "arrays.flat_is_a_view",
+    "arrays.lists_with_elements_of_one_kind_or_another",
     "arrays.rows_of_integers_among_others",
     "arrays.scalar_functions_of_elements",
     "arrays.stack_of_numbers",

@@ -295,3 +295,30 @@ def test_objects_are_asked_for_nothing_but_what_the_function_asks() -> None:
         asked.clear()
         assert compiled(thing, 2.0) == 4.0
         assert asked == ["scale"]
+
+
+PAIRS = """
+def f(x):
+    pairs = []
+    for t in x:
+        pairs.append([t, None])
+    return sum(a * a for a, _ in pairs)
+"""
+MATRIX = """
+def f(x):
+    return np.sum(np.array([[a * b if a > b else 1.0 for a in x] for b in x]))
+"""
+
+
+def test_a_list_for_one_length_is_traced_unless_it_cannot_be():
+    f, g = made(PAIRS, "<pairs>"), made(MATRIX, "<matrix>")
+    assert not wy.explain(f, np.ones(3)).is_read
+    for h in (f, g):
+        slope = wy.grad(h)
+        for n in (3, 4):
+            x = np.arange(1.0, n + 1.0)
+            wanted = wy.grad(h, mode="source")(x)
+            for _ in range(3):
+                np.testing.assert_array_equal(slope(x), wanted)
+    assert compiled(f) == 0
+    assert compiled(g) == 2

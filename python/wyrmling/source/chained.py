@@ -59,9 +59,11 @@ def program(
     *,
     as_traced: bool = False,
     varying: frozenset[int] = frozenset(),
+    settles: bool = True,
 ) -> Program:
     """The program of a function under transforms, for arguments like these; for all lengths of
-    arrays, and all integers, among the leaves ``varying``.
+    arrays, and all integers, among the leaves ``varying``, and if it ``settles`` for the lengths
+    of these alone, where that is needed.
 
     Raises SourceError or Unreadable if it cannot be read, or does not go the way that tracing does
     and has to (``as_traced``); Misfit if a transform does not fit.
@@ -70,7 +72,7 @@ def program(
     leaves, args, kwargs = _given(arguments, wrt)
     if any(isinstance(leaves[number], np.ndarray) and not leaves[number].shape for number in wrt):
         raise refuse.unsupported("a derivative by an array without axes")
-    found = specialise(f, args, kwargs, varying=varying)
+    found = specialise(f, args, kwargs, varying=varying, settles=settles)
     if as_traced and wrt and found.asks_kind:
         raise refuse.unsupported("a question for the kind of what may be differentiated")
     for number in wrt:

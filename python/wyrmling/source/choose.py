@@ -128,6 +128,7 @@ class Chosen:
         variables, or it may have asked of what kind one is, as ``assert isinstance(x, float)``.
         """
         if takes_no_variable(error):
+            self.record.untraceable = True
             return True
         return self.mode == "auto" and not self.record.prints and may_ask_kind(self.inner)
 
@@ -259,6 +260,10 @@ class Chosen:
             refusal: Exception = refuse.unreadable(
                 getattr(self.inner, "__qualname__", "it"), str(error)
             )
+        except refuse.Unsettled as error:
+            if not self.record.was_traced:
+                return None
+            refusal = error
         except NotImplementedError as error:
             refusal = error
         except Exception as error:
@@ -299,7 +304,8 @@ def compiled(
     """A program of a function under transforms, compiled, and when it may be called. One that
     leaves for arrays of other lengths is for these alone, if it has to be ``exact``.
     """
-    made = program(f, chain, arguments, as_traced=not exact)
+    settles = exact or known.untraceable
+    made = program(f, chain, arguments, as_traced=not exact, settles=settles)
     known.prints |= made.printed is not None
     known.unlike_traced |= not made.as_traced
     if exact and any(text == OTHER_LENGTH for text, _ in made.function.exits):

@@ -53,6 +53,7 @@ from .values import ELEMENTS, KINDS, STORED, Known, Number, Row, Single, kind_of
 from .walker import Ended, NeedsConstant, Restart
 
 MOST_RESTARTS = 30
+UNSETTLED = "a list as long as an array, where tracing can do it, which is faster, is not supported"
 
 
 class Interpreter(
@@ -131,10 +132,12 @@ def specialise(
     *,
     static: frozenset[int] = frozenset(),
     varying: frozenset[int] = frozenset(),
+    settles: bool = True,
 ) -> ReadFunction:
     """The program of ``f`` for arguments like these. ``static`` are leaves of ``(args, kwargs)``,
     as ``transforms.tree`` counts them, that are constants of it. The one program is for
-    all lengths of arrays that are ``varying``, and for all values of integers that are.
+    all lengths of arrays that are ``varying``, and for all values of integers that are. It may be
+    for the lengths of the others alone, with each run of a loop by itself, if it ``settles``.
 
     Raises SourceError for what cannot be read.
     """
@@ -144,7 +147,7 @@ def specialise(
         # With these leaves known, recursions may be followed call by call.
         deep: frozenset[int] = frozenset().union(*recursive.values()) - static
         try:
-            return _attempt(f, args, kwargs, static, varying, kept, recursive)
+            return _attempt(f, args, kwargs, static, varying, kept, recursive, settles)
         except Restart as again:
             new = not again.recursive.keys() <= recursive.keys()
             if again.static <= static and again.kept <= kept and not new:
@@ -292,6 +295,7 @@ def _attempt(
     varying: frozenset[int],
     kept: frozenset[Hashable],
     recursive: dict[Hashable, frozenset[int]],
+    settles: bool,
 ) -> ReadFunction:
     needs = places.Needs()
     callee = read.callee(f, needs=needs)
@@ -334,6 +338,8 @@ def _attempt(
     except (refuse.SourceError, NeedsConstant) as error:
         known = recursive or (isinstance(error, NeedsConstant) and sources_of(error.value))
         if walker.unsettled and not known and SETTLES not in kept:
+            if not settles:
+                raise refuse.Unsettled(UNSETTLED) from None
             raise Restart(kept=frozenset({SETTLES})) from None
         raise
     except RecursionError:

@@ -204,7 +204,7 @@ class Creation(Walker):
             return Number("float64", self.as_real(value, "float", node))
         if self.is_array(value):
             return value
-        items = [self._stacked(item, node) for item in self.items(value, node)]
+        items = self._each(self._stacked, self.items(value, node), node)
         if not items:
             self.refuse(node, "an empty array here", "use np.zeros")
         return self.array_call(np.stack, [self.new_list(items)], {}, node)
@@ -227,13 +227,24 @@ class Creation(Walker):
         if name in OF_CONTAINERS:
             return list(args)
         if name not in OF_SEVERAL:
-            return [self.as_array(one, node) for one in args]
-        made = []
+            return self._each(self.as_array, args, node)
+        made: list[Any] = []
         for one in args:
             items = self._list_items(one)
             if items is not None and self._holds_reals(one):
-                one = Row(tuple(self.as_array(item, node) for item in items))
+                with self.holding(*made):
+                    one = Row(tuple(self._each(self.as_array, items, node)))
             made.append(one)
+        return made
+
+    def _each(
+        self, change: Callable[[Any, ast.AST], Any], items: Sequence[Any], node: ast.AST
+    ) -> list[Any]:
+        """What becomes of each item, which stays in use while the others are computed."""
+        made: list[Any] = []
+        for item in items:
+            with self.holding(*made):
+                made.append(change(item, node))
         return made
 
     def _list_items(self, value: Any) -> tuple[Any, ...] | None:

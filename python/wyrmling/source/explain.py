@@ -39,7 +39,7 @@ def _program(
     """
     inner = f.function if isinstance(f, Differentiated) else f
     try:
-        return program(inner, _chain(f), arguments, as_traced=as_traced)
+        return program(inner, _chain(f), arguments, as_traced=as_traced, settles=not as_traced)
     except Unreadable as error:
         name = getattr(inner, "__qualname__", type(inner).__qualname__)
         raise refuse.unreadable(name, str(error)) from None

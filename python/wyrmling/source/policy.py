@@ -40,7 +40,8 @@ class Record:
         self.prints = False
         # Whether some program of it does what tracing may refuse or do otherwise.
         self.unlike_traced = False
-        # Whether a call of it was traced.
+        # Whether tracing has refused it, and whether a call of it was traced.
+        self.untraceable = False
         self.was_traced = False
         self.asked = 0
 

@@ -33,6 +33,10 @@ class SourceError(NotImplementedError):
     advice: str = ""
 
 
+class Unsettled(SourceError):
+    """It can be read for arrays of the lengths at hand alone, which is slower than tracing."""
+
+
 class Text(Protocol):
     """What an error has to know of a function that was read."""
 

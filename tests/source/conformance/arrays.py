@@ -341,3 +341,13 @@ def truth_among_single_numbers(x):
     """Precision shows: 2**24 + 1 is no float32."""
     single = np.array([x.astype(np.float32)[0], True, x[1] > 0.0])
     return x[0] * float((single * 2**24 + np.float32(1.0))[1])
+
+
+@at(np.array([0.5, 1.5, -0.7]))
+@at(np.array([-0.5, 1.5, -0.7]))
+def lists_with_elements_of_one_kind_or_another(x):
+    first, second = x[0] if x[0] > 0 else 1, 2 if x[1] > 1 else x[2]
+    joined = np.concatenate([[first, x[1]], [second, x[2], 1.0]])
+    return np.dot([x[0], first], [second, x[1]]) * joined.sum() + np.max(
+        [[first, x[2]], [2, second]]
+    )
