@@ -111,8 +111,8 @@ def stand_in(
     def read(name: str, given: Sequence[Any]) -> Any:
         return walker.call(walker.written_out(name, node), given, keywords, node)
 
-    plain = isinstance(found, np.vectorize) and not (found.excluded or found.signature)
-    if plain and function.place is not None:
+    plain = isinstance(found, np.vectorize) and function.place is not None
+    if plain and not (found.excluded or found.signature or found.cache):
         walker.needs.test(function.place, ("is", found))
         inner = walker.member(function, "pyfunc", node)
         return read("vectorized", [inner, Known(found.otypes), *args])
