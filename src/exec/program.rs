@@ -413,10 +413,11 @@ impl Program {
     fn both(&self, inputs: &[Array], length: RunLength) -> Result<Option<Both>> {
         let mut found = None;
         self.with(inputs, Wrt::All, length, &mut |executor| {
-            let gradients = 0..executor.plan().sinks.len();
-            let gradients = gradients
-                .map(|k| executor.gradient(k))
-                .collect::<Result<_>>()?;
+            let count = executor.plan().sinks.len();
+            let mut gradients = Vec::with_capacity(count);
+            for k in 0..count {
+                gradients.push(executor.gradient(k)?);
+            }
             found = Some((executor.value()?, gradients));
             Ok(())
         })?;

@@ -36,6 +36,7 @@ impl Executor {
     ///
     /// # Errors
     /// [`Memory`](crate::Error::Memory) if there is not the memory.
+    #[inline(always)]
     pub(crate) fn value(&self) -> Result<Array> {
         self.copy(&self.plan().result)
     }
@@ -44,6 +45,7 @@ impl Executor {
     ///
     /// # Errors
     /// [`Memory`](crate::Error::Memory) if there is not the memory.
+    #[inline(always)]
     pub(crate) fn gradient(&self, k: usize) -> Result<Option<Gradient>> {
         Ok(match &self.plan().sinks[k] {
             None => None,
