@@ -150,7 +150,8 @@ def test_functions_that_need_lengths_are_refused_before_anything_changes(functio
 
     w = wy.Parameter(0.5)
     settings: dict[str, Any] = {"optimizer": wy.SGD(lr=0.1), "batch_size": 1}
-    title = f"{function.__name__} of arrays whose lengths differ between samples is not supported"
+    what = "which asks for the length of an array of computed length,"
+    title = f"{function.__name__}, {what} is not supported"
     with pytest.raises(wy.SourceError, match=title):
         wy.fit(of_data, {"xs": ROWS}, parameters={"w": w}, **settings)
     assert w.item() == 0.5

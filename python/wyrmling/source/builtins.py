@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from .imports import stand_in
 from .nested import transform_name
 from .numbers import FOLDED
 from .objects import member_of
 from .read import is_made
 from .scope import is_built_in
 from .splicing import integer_of, is_own_function, is_primitive, own_of_scipy
+from .stand_ins import stand_in
 from .state import DictContents, InstanceContents, SetContents
 from .values import (
     REAL,

@@ -7,7 +7,7 @@ function of the ir, and to the form of its results.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from .form import Argument, Constant, Leaf
 from .jacobians import jacobian
 from .printing import with_printing
 from .programs import Program
+from .pullback import Pullback
 from .scope import Place
 from .untagged import untagged
 
@@ -236,21 +237,6 @@ def _apply(
         case "vjp":
             return _with_pullback(made, arguments, at)
     raise AssertionError(f"there is no transform {name!r}")
-
-
-@dataclass(frozen=True, eq=False)
-class Pullback:
-    """The compiled pullback of a function, of its parameters and a gradient for each result."""
-
-    compiled: Any
-    form: Any
-    # Which leaves of the result depend on anything: gradients of others are dropped.
-    taken: tuple[int, ...]
-
-    def __call__(self, parameters: Sequence[Any], seeds: Sequence[Any]) -> Any:
-        """The gradients; None if the program leaves."""
-        found = self.compiled((*parameters, *[seeds[at] for at in self.taken]))
-        return None if isinstance(found, int) else (forms.filled(self.form, found),)
 
 
 def _with_pullback(made: Program, arguments: Arguments, at: Sequence[int]) -> Program:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..transforms.modes import Differentiated
-from ..transforms.reading import Explanation
 from ..transforms.second import DIRECTION, PRODUCTS
 from ..transforms.tracing import Argnums, positions
 from . import programs, refuse
 from .arguments import Arguments, Misfit
 from .chained import Transform, chain_of, has_array_jacobian, opened_at, program
+from .explanation import Explanation
 from .refuse import SourceError, Unreadable
 
 

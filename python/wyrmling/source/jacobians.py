@@ -24,7 +24,6 @@ from .form import Constant, Leaf, Make
 from .programs import (
     Program,
     Results,
-    Writer,
     chosen,
     derivative,
     differentiated,
@@ -36,6 +35,7 @@ from .programs import (
     transposed,
     zero_of,
 )
+from .writer import Writer
 
 LARGEST = 2**24
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from . import form as forms
 from .form import Argument, Constant, Either, Leaf, Make
-from .programs import Program, Writer
+from .programs import Program
+from .writer import Writer
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import _core
-from .._core import Input, IrBuilder, IrFunction
+from .._core import IrBuilder, IrFunction
 from ..transforms import instances
 from . import form as forms
 from . import refuse
@@ -23,32 +23,13 @@ from .arguments import NO_GRADIENT, Arguments, Misfit, without_nothing
 from .form import Argument, Constant, Leaf, Make, plain
 from .result import Instance
 from .scope import Needs, Place
+from .writer import Writer
 
 SPECTRAL = {"eigh", "svd"}
 
 
 class Left(Misfit):
     """A function leaves where its results are asked for, for arrays like them."""
-
-
-class Writer:
-    """A new function with the parameters of another, for which ``samples`` stand."""
-
-    def __init__(self, prefix: str, like: IrFunction, samples: Sequence[Any]) -> None:
-        """It is named after the other."""
-        self.builder = IrBuilder(f"{prefix} of {like.name}", like.file)
-        pairs = zip(like.parameters, samples, strict=True)
-        self.parameters = [self.builder.parameter(0, kind, sample) for kind, sample in pairs]
-
-    def applied(self, function: Callable[[Any], Any], like: Any, value: int) -> int:
-        """A function of wyrmling's or NumPy's of a value that is an array like this one."""
-        sample = Input(like)
-        return self.builder.splice([function(sample)], [sample], [value])[0]
-
-    def finish(self, results: Sequence[int]) -> IrFunction:
-        """The function that returns these values."""
-        self.builder.returns(list(results))
-        return self.builder.finish()
 
 
 @dataclass

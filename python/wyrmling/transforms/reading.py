@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from ..source.explanation import Explanation
 from ..source.refuse import SourceError
 from .modes import Mode, chosen, reading
 from .tracing import Argnums, described, function
@@ -75,18 +75,6 @@ def code_adjoint(
     f = function("code_adjoint", f)
     found: str = reading("explain").code_adjoint(f, *args, argnums=argnums, **kwargs)
     return found
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Whether a function is read for some arguments, and why not if it is not."""
-
-    function: str
-    is_read: bool
-    reason: str
-
-    def __repr__(self) -> str:
-        return f"{self.function}: {'read' if self.is_read else 'traced'}; {self.reason}"
 
 
 def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:

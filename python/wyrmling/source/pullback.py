@@ -1,0 +1,24 @@
+"""What pulls gradients of results back to the arguments, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import form as forms
+
+
+@dataclass(frozen=True, eq=False)
+class Pullback:
+    """The compiled pullback of a function, of its parameters and a gradient for each result."""
+
+    compiled: Any
+    form: Any
+    # Which leaves of the result depend on anything: gradients of others are dropped.
+    taken: tuple[int, ...]
+
+    def __call__(self, parameters: Sequence[Any], seeds: Sequence[Any]) -> Any:
+        """The gradients; None if the program leaves."""
+        found = self.compiled((*parameters, *[seeds[at] for at in self.taken]))
+        return None if isinstance(found, int) else (forms.filled(self.form, found),)

@@ -1,0 +1,103 @@
+"""Which text is read in place of a function of Python's library or NumPy's (``standard.py``).
+
+One is read where arguments are computed: of known ones the function itself says what it gives.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import standard
+from .splicing import integer_of
+from .values import (
+    CLASSES,
+    Applied,
+    Choice,
+    Known,
+    Lazy,
+    Number,
+    Row,
+    is_index,
+    is_integers,
+    kind_of,
+)
+from .walker import Walker
+
+OF_INTEGERS = (np.searchsorted, np.digitize, np.unravel_index, np.clip)
+"""Functions that give integers of NumPy's."""
+MODULES = frozenset({"math", "itertools", "_bisect", "numpy"})
+
+
+def stand_in(
+    walker: Walker, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+) -> Any:
+    """What a text gives for a call; None if none is read for this."""
+    found = function.object
+
+    def read(name: str, given: Sequence[Any]) -> Any:
+        return walker.call(walker.written_out(name, node), given, keywords, node)
+
+    plain = isinstance(found, np.vectorize) and function.place is not None
+    if plain and not (found.excluded or found.signature or found.cache):
+        walker.needs.test(function.place, ("is", found))
+        inner = walker.member(function, "pyfunc", node)
+        return read("vectorized", [inner, Known(found.otypes), *args])
+    if hasattr(found, "__name__") and getattr(found, "__module__", None) in MODULES:
+        if found is np.vectorize and len(args) == 1 and not keywords.keys() - {"otypes"}:
+            otype = keywords.get("otypes", Known(None))
+            if not isinstance(otype, Known):
+                otype = walker.item(otype, Known(0), node)
+            return Applied(walker.written_out("vectorized", node), (args[0], otype))
+        if found is np.result_type and len(args) == 1:
+            return _type_of(walker, args[0], node)
+        if found is np.ix_ and all(is_integers(walker.array_of(arg)) for arg in args):
+            return Lazy("ix_", tuple(args))
+        name = _text_for(walker, found, args, node)
+        if name is None or found not in OF_INTEGERS:
+            return None if name is None else read(name, args)
+        return _as_numpy(walker, read(name, [integer_of(walker, arg, node) for arg in args]), node)
+    owner = getattr(found, "__self__", None)
+    if isinstance(owner, np.ufunc) and len(args) == 3:
+        name = f"{owner.__name__}_{found.__name__}"
+        places = args[1] if isinstance(args[1], Row) else Row((args[1],))
+        indexed = all(is_integers(walker.array_of(one)) for one in places.items)
+        if indexed and hasattr(standard, name):
+            return read(name, [args[0], places, args[2]])
+    return None
+
+
+def _type_of(walker: Walker, value: Any, node: ast.AST) -> Known | None:
+    """The element type of a number; None of anything else."""
+    ways = value.alternatives if isinstance(value, Choice) else (value,)
+    kinds = {np.dtype(CLASSES[kind]) for kind in map(kind_of, ways) if kind}
+    if len(kinds) > 1:
+        walker.refuse(node, "a result of one type or another", "return floats on all ways")
+    return Known(kinds.pop()) if kinds else None
+
+
+def _text_for(walker: Walker, found: Any, args: Sequence[Any], node: ast.AST) -> str | None:
+    """The text that is read for a function, if arguments are computed."""
+    at = {np.searchsorted: 1, np.digitize: 0}.get(found)
+    if at is not None and not (len(args) > at and kind_of(args[at])):
+        return None
+    whole = {np.unravel_index: args[:1], np.clip: args}.get(found, ())
+    if not all(is_index(integer_of(walker, arg, node)) for arg in whole) or len(whole) == 2:
+        return None
+    known = all(isinstance(one, Known) for one in args)
+    known = known and found not in (np.ndindex, np.ndenumerate)
+    return None if known else standard.FUNCTIONS.get(found)
+
+
+def _as_numpy(walker: Walker, value: Any, node: ast.AST) -> Any:
+    """Integers of Python's as integers of NumPy's."""
+    if isinstance(value, Choice):
+        return walker.distribute(value, lambda one: _as_numpy(walker, one, node), node)
+    if isinstance(value, Row):
+        return Row(tuple(_as_numpy(walker, one, node) for one in value.items))
+    if isinstance(value, Known):
+        return Known(np.int64(value.object))
+    return Number("int64", value.id, value.sources)

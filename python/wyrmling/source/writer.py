@@ -1,0 +1,28 @@
+"""What writes the program of a transform: a new function with the parameters of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._core import Input, IrBuilder, IrFunction
+
+
+class Writer:
+    """A new function with the parameters of another, for which ``samples`` stand."""
+
+    def __init__(self, prefix: str, like: IrFunction, samples: Sequence[Any]) -> None:
+        """It is named after the other."""
+        self.builder = IrBuilder(f"{prefix} of {like.name}", like.file)
+        pairs = zip(like.parameters, samples, strict=True)
+        self.parameters = [self.builder.parameter(0, kind, sample) for kind, sample in pairs]
+
+    def applied(self, function: Callable[[Any], Any], like: Any, value: int) -> int:
+        """A function of wyrmling's or NumPy's of a value that is an array like this one."""
+        sample = Input(like)
+        return self.builder.splice([function(sample)], [sample], [value])[0]
+
+    def finish(self, results: Sequence[int]) -> IrFunction:
+        """The function that returns these values."""
+        self.builder.returns(list(results))
+        return self.builder.finish()
