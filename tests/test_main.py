@@ -316,7 +316,7 @@ def test_failures_are_one_line(tmp_path: Path, model: Path) -> None:
     assert "regular file" in run("train", bad, "--out", tmp_path, code=1)
     assert "--out is empty" in run("train", bad, "--out", "", code=1)
     assert "holds out" in run("train", bad, "--out", out, "--holdout", "0.1", code=1)
-    assert "bad.csv: its header has" in run("recommend", bad, "--user", "1", code=1)
+    assert "bad.csv: it is no safetensors file" in run("recommend", bad, "--user", "1", code=1)
     bad.write_text("a,x\na,y\n")
     assert "expected some to learn from" in run("train", bad, "--out", out, code=1)
     assert "missing" in run("recommend", tmp_path / "missing", "--user", "1", code=1)

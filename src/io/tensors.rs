@@ -448,7 +448,8 @@ fn read_header(source: &mut dyn Read, len: u64) -> Result<(Metadata, u64)> {
     let length = u64::from_le_bytes(length);
     if length > LONGEST_HEADER {
         return Err(Error::Value(format!(
-            "its header has {length} bytes, expected at most {LONGEST_HEADER}"
+            "it is no safetensors file, or its header is too long: {length} bytes, expected at most \
+             {LONGEST_HEADER}"
         )));
     }
     let end = 8 + length;

@@ -92,7 +92,9 @@ class Application:
             status = refused.status
             kind, body, more = _sent({"error": {"code": refused.code, "message": refused.message}})
             if status == 405:
-                extra = [("Allow", ", ".join(self._routes[path]))]
+                # HEAD is answered where GET is.
+                methods = ", ".join(self._routes[path]).replace("GET", "GET, HEAD")
+                extra = [("Allow", methods)]
         except Exception:
             logger.exception("%s %s failed", environ.get("REQUEST_METHOD"), route)
             status = 500
