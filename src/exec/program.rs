@@ -3,6 +3,7 @@
 //! A [`Program`] keeps the function, its adjoint and its leaves. For every combination of
 //! input shapes it makes a plan, once, and keeps it with the memory of finished runs.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
@@ -32,6 +33,10 @@ pub struct Program {
     lengths: Vec<(usize, Vec<Length>)>,
     /// Which leaves gradients are computed for.
     wrt: Vec<usize>,
+    /// Which leaves are inputs.
+    inputs: Vec<usize>,
+    /// The inputs by their ids.
+    input_of: HashMap<u64, usize>,
     tables: Vec<Arc<Table>>,
     table_of: Vec<Option<usize>>,
     plans: Plans,
@@ -65,7 +70,7 @@ impl Program {
         }
         let mut tables: Vec<Arc<Table>> = Vec::new();
         let mut table_of = vec![None; leaves.len()];
-        let mut wrt = Vec::new();
+        let (mut wrt, mut inputs, mut input_of) = (Vec::new(), Vec::new(), HashMap::new());
         for (k, leaf) in leaves.iter().enumerate() {
             match leaf {
                 Leaf::Parameter(table) => {
@@ -74,7 +79,10 @@ impl Program {
                     wrt.push(k);
                 }
                 Leaf::Independent(..) => wrt.push(k),
-                Leaf::Input { .. } => {}
+                Leaf::Input { id, .. } => {
+                    input_of.entry(*id).or_insert(inputs.len());
+                    inputs.push(k);
+                }
             }
         }
         let parameters = forward.parameters();
@@ -86,6 +94,8 @@ impl Program {
             leaves,
             lengths: Vec::new(),
             wrt,
+            inputs,
+            input_of,
             tables,
             table_of,
             plans: Plans::default(),
@@ -215,9 +225,18 @@ impl Program {
 
     /// The inputs, in the order in which values are bound.
     pub fn inputs(&self) -> impl Iterator<Item = &Leaf> + Clone {
-        self.leaves
-            .iter()
-            .filter(|l| matches!(l, Leaf::Input { .. }))
+        self.inputs.iter().map(|&k| &self.leaves[k])
+    }
+
+    /// The place among [`inputs`](Self::inputs) of the input with this id.
+    pub fn input_number(&self, id: u64) -> Option<usize> {
+        self.input_of.get(&id).copied()
+    }
+
+    /// The input at a place among [`inputs`](Self::inputs).
+    #[cfg(feature = "python")]
+    pub(crate) fn input(&self, number: usize) -> Option<&Leaf> {
+        self.inputs.get(number).map(|&k| &self.leaves[k])
     }
 
     /// The leaves that have gradients (parameters and variables), in the order of

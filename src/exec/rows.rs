@@ -129,17 +129,23 @@ impl<'f> Definitions<'f> {
         }
     }
 
-    /// The value that another one is, but for operators that do nothing.
-    fn original(&self, mut value: ValueId) -> ValueId {
-        while let Some((op, args)) = self.apply(value) {
+    /// For each value the one that it is, but for operators that do nothing: a chain of them may be as long as the
+    /// function, and each value in it be a gradient.
+    fn originals(&self) -> Result<Vec<ValueId>> {
+        let (block, _) = self.function.straight()?;
+        let mut originals: Vec<ValueId> = (0..self.function.kinds.len() as ValueId).collect();
+        for i in &block.instructions {
+            let result = i.result();
+            let Some((op, args)) = self.apply(result) else {
+                continue;
+            };
             let types: SmallVec<[&Type; 4]> = args.iter().map(|&a| self.function.ty(a)).collect();
-            let ty = self.function.ty(value);
-            if !types.first().is_some_and(|first| *first == ty) || !shares(&**op, &types, ty) {
-                break;
+            let ty = self.function.ty(result);
+            if types.first().is_some_and(|first| *first == ty) && shares(&**op, &types, ty) {
+                originals[result as usize] = originals[args[0] as usize];
             }
-            value = args[0];
         }
-        value
+        Ok(originals)
     }
 
     /// The scatters whose sum a value is, with their operands; `None` if it is something else.
@@ -250,9 +256,10 @@ pub(super) fn are_rows(
 ) -> Result<Vec<bool>> {
     let (_, results) = function.straight()?;
     let definitions = Definitions::new(function)?;
+    let originals = definitions.originals()?;
     let is_rows = |gradient: &Option<(usize, &Type)>| {
         let (at, ty) = (*gradient)?;
-        let scattered = definitions.scattered(definitions.original(results[at]))?;
+        let scattered = definitions.scattered(originals[results[at] as usize])?;
         let mut scattered = scattered.into_iter();
         let all = scattered.all(|(op, args)| definitions.rows(op, args, ty).is_some());
         all.then_some(())

@@ -7,7 +7,7 @@
 //! Limits: the operators are those that ran when the graph was built. A branch or loop of the
 //! caller's on values is not in the graph, and so not in the program.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::node::{IntoDyn, Kind, Variable};
@@ -95,7 +95,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         let builder = Builder::new();
         let mut leaves: Vec<Leaf> = Vec::new();
         let mut tables: HashMap<u64, ValueId> = HashMap::new();
-        let mut made_of = Vec::new();
+        let (mut made_of, mut inputs) = (Vec::new(), 0);
         let serials = length_guards::serials(order.iter().map(|node| &*node.0));
         let ids = write(&order, &builder, |node| {
             Ok(match node.kind() {
@@ -114,9 +114,8 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
                 }
                 Kind::Input(id, name) => {
                     let ty = node.ty()?;
-                    let inputs = leaves.iter().filter(|l| matches!(l, Leaf::Input { .. }));
-                    let number = inputs.count();
-                    let name = name.map_or_else(|| format!("#{number}"), str::to_owned);
+                    let name = name.map_or_else(|| format!("#{inputs}"), str::to_owned);
+                    inputs += 1;
                     let lengths = length_guards::made_of(node, &serials);
                     made_of.extend(lengths.map(|lengths| (leaves.len(), lengths)));
                     leaves.push(Leaf::Input {
@@ -142,14 +141,14 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     pub fn looked_up(&self) -> Result<Vec<(u64, Array)>> {
         // For each node that has elements of such an input alone, the input.
         let mut of: HashMap<usize, u64> = HashMap::new();
-        let mut only: Vec<u64> = Vec::new();
+        let mut only: HashSet<u64> = HashSet::new();
         let nodes = self.topological()?;
         for node in &nodes {
             let parents = node.parents();
             match node.kind() {
                 Kind::Input(id, _) if !node.dtype().is_real() => {
                     of.insert(node.address(), id);
-                    only.push(id);
+                    only.insert(id);
                 }
                 Kind::Operation(op) => {
                     let alone = parents.len() == 1 && !node.dtype().is_real();
@@ -160,7 +159,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
                         if alone {
                             of.insert(node.address(), id);
                         } else if !looks_up(&op, k) {
-                            only.retain(|&other| other != id);
+                            only.remove(&id);
                         }
                     }
                 }
@@ -169,7 +168,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         }
         // What is the result itself is not only looked up in.
         if let Some(id) = of.get(&self.address()) {
-            only.retain(|other| other != id);
+            only.remove(id);
         }
         let mut tables = Vec::with_capacity(only.len());
         for node in nodes {

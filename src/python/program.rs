@@ -67,10 +67,7 @@ pub(super) const BY_INPUT: &str = "a dict whose keys are inputs of the graph";
 /// TypeError if it is not an input, ValueError if the program does not have it.
 pub(super) fn place(program: &Program, what: &str, key: &Bound<'_, PyAny>) -> PyResult<usize> {
     let id = input_id(what, key)?;
-    let found = program
-        .inputs()
-        .position(|leaf| matches!(leaf, Leaf::Input { id: other, .. } if *other == id));
-    found.ok_or_else(|| {
+    program.input_number(id).ok_or_else(|| {
         let names: Vec<&str> = program.inputs().map(input_name).collect();
         let name = key.cast::<PyVariable>().ok();
         let name = name.and_then(|v| v.get().handle.name().map(|n| format!(" '{n}'")));
@@ -125,7 +122,7 @@ fn rows_behind(program: &Program, at: usize) -> Option<usize> {
 
 /// A value for an input, in the type of the input.
 pub(super) fn bind(program: &Program, at: usize, value: &Bound<'_, PyAny>) -> PyResult<Array> {
-    let Some(Leaf::Input { ty, name, .. }) = program.inputs().nth(at) else {
+    let Some(Leaf::Input { ty, name, .. }) = program.input(at) else {
         return Err(PyValueError::new_err("the program has no such input"));
     };
     let what = format!("input '{name}'");
@@ -143,7 +140,7 @@ pub(super) fn bind_mapped(
     at: usize,
     value: &Bound<'_, PyAny>,
 ) -> PyResult<Option<Mapped>> {
-    let Some(Leaf::Input { ty, name, .. }) = program.inputs().nth(at) else {
+    let Some(Leaf::Input { ty, name, .. }) = program.input(at) else {
         return Ok(None);
     };
     let stored_as: StoredAs = match ty.dtype {

@@ -78,7 +78,7 @@ def positions(name: str, argnums: Argnums, count: int) -> tuple[int, ...]:
     """Which arguments are differentiated, counted from the start, of ``count`` given."""
     if type(argnums) is int and 0 <= argnums < count:
         return (argnums,)
-    found: list[int] = []
+    found: dict[int, None] = {}
     # One by one, so that the first that is wrong ends it however many there are.
     for given in argnums if isinstance(argnums, Sequence) else (argnums,):
         try:
@@ -94,7 +94,7 @@ def positions(name: str, argnums: Argnums, count: int) -> tuple[int, ...]:
             )
         if at % count in found:
             raise ValueError(f"{name}: argnums: expected distinct arguments, got {at} again")
-        found.append(at % count)
+        found[at % count] = None
     if not found:
         raise ValueError(f"{name}: argnums: expected one argument at least, got {argnums!r}")
     return tuple(found)
