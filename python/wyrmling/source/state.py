@@ -7,11 +7,23 @@ being written.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+import operator
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from .values import Array, Choice, Composite, Known, Lost, Number, Reference, Unset, Value
+from .values import (
+    Array,
+    Choice,
+    Composite,
+    Known,
+    Lost,
+    Number,
+    Reference,
+    Unset,
+    Value,
+    is_iterator,
+)
 
 PLAIN_KEYS = (int, float, str, bytes, tuple, type(None))
 """What a set may have: their hashes and comparisons run no code of the caller's."""
@@ -286,3 +298,11 @@ def bases_of(value: Any) -> frozenset[int]:
     if isinstance(value, Choice):
         return frozenset().union(*map(bases_of, value.alternatives))
     return frozenset()
+
+
+def gets_iterator(parts: Sequence[Any], before: Sequence[Any]) -> bool:
+    """Whether an iterator is among the parts of an object, which had others before."""
+    # Those have been looked at: a list is appended to again and again.
+    if all(map(operator.is_, parts, before)):
+        parts = parts[len(before) :]
+    return any(map(is_iterator, parts))

@@ -23,7 +23,7 @@ from .frames import Frame
 from .join import Conflict, Incoming, Merge, Path, Retag, Slot
 from .names import Scope
 from .operations import Operations
-from .state import Contents, ListContents, State
+from .state import Contents, ListContents, State, gets_iterator
 from .values import (
     PLACEHOLDER,
     STORED,
@@ -290,16 +290,16 @@ class Walker(Operations):
 
     def store(self, value: Reference, contents: Any, node: ast.AST) -> None:
         """Other contents for an address."""
-        if self.contents(value, node).external:
+        if (old := self.contents(value, node)).external:
             place = self.outer_places.get(value.address)
             what = "what the function did not make, or put into a list of computed length,"
             whose = f"{place}, which the function did not make," if place is not None else what
             self.refuse(node, f"a write to {whose}", "copy it first, or return the new value")
-        self._no_iterators(contents, node)
+        self._no_iterators(contents, node, old.parts)
         self.state.heap[value.address] = contents
 
-    def _no_iterators(self, contents: Any, node: ast.AST) -> None:
-        if any(is_iterator(part) for part in contents.parts):
+    def _no_iterators(self, contents: Any, node: ast.AST, before: Sequence[Any] = ()) -> None:
+        if gets_iterator(contents.parts, before):
             self.refuse(node, "an iterator that is kept", "go through it where it is made")
 
     def serial(self) -> str:
