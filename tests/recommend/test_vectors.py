@@ -1,7 +1,6 @@
 """The vectors of a model, as requests read them."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -35,30 +34,6 @@ def test_cosines_do_not_depend_on_the_length_of_vectors(size: float) -> None:
     similar = Custom.from_factors([[1, 1]], vectors, data).similar_items("x")
     assert [item for item, _ in similar] == ["y", "z"]
     np.testing.assert_allclose([score for _, score in similar], [1, -1], rtol=1e-6)
-
-
-def test_vectors_are_divided_by_their_lengths_once_a_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = datasets.make_interactions(30, 40, 8)
-    model = ImplicitALS(factors=5, epochs=1).fit(data)
-    divided: list[int] = []
-    real = np.divide
-
-    def divide(vectors: Any, *rest: Any, **keywords: Any) -> Any:
-        divided.append(len(vectors))
-        return real(vectors, *rest, **keywords)
-
-    monkeypatch.setattr(np, "divide", divide)
-    for _ in range(3):
-        items = dict(model.similar_items("jazz-1", 40))
-        users = dict(model.similar_users("user-1", 30))
-    assert divided == [40, 30]
-    model.fit(data, epochs=2)
-    assert dict(model.similar_items("jazz-1", 40)) != items
-    assert dict(model.similar_users("user-1", 30)) != users
-    vectors = model.fitted.arrays["items"].astype(np.float64)
-    cosines = vectors @ vectors[0] / np.linalg.norm(vectors, axis=1) / np.linalg.norm(vectors[0])
-    for item, cosine in model.similar_items(data.item_ids[0], 40):
-        assert cosine == pytest.approx(cosines[data.item_ids.number(item)], abs=1e-6)
 
 
 def test_masked_vectors_are_refused() -> None:

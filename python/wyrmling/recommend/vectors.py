@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +23,6 @@ FloatArray = npt.NDArray[np.float32]
 
 LINE = 64
 """Bytes of a cache line, and of the widest vector."""
-
-DIRECTIONS: WeakKeyDictionary[Fitted, dict[str, FloatArray]] = WeakKeyDictionary()
-"""Vectors of states over their lengths, by name: made when similarities are first asked for."""
 
 RIDGE = 0.01
 """The penalty by which reasons are found, as a share of the mean square of vectors on an axis."""
@@ -96,10 +92,10 @@ class VectorModel(Recommender):
         return found
 
     def _item_similarity(self, items: Numbers) -> FactorScores:
-        return _cosines(self.fitted, "items", items)
+        return _cosines(self.fitted.arrays["items"], items)
 
     def _user_similarity(self, users: Numbers) -> FactorScores:
-        return _cosines(self.fitted, "users", users)
+        return _cosines(self.fitted.arrays["users"], users)
 
     def _reasons(self, user: int | NewUser, item: int) -> Reasons:
         """Writes the user's vector as a sum of those of their items, as well as these can.
@@ -131,17 +127,12 @@ class VectorModel(Recommender):
         return Reasons(had, parts, score - float(parts.sum()))
 
 
-def _cosines(fitted: Fitted, name: str, rows: Numbers) -> FactorScores:
-    """The cosines of some rows of an array with all; those of a vector of length 0 are 0."""
-    kept = DIRECTIONS.setdefault(fitted, {})
-    if name not in kept:
-        vectors = fitted.arrays[name]
-        # In double precision, in which no square of a float32 number is infinite or 0.
-        lengths = np.sqrt(np.einsum("kd,kd->k", vectors, vectors, dtype=np.float64))[:, None]
-        found = np.zeros_like(vectors)
-        np.divide(vectors, lengths, out=found, where=lengths > 0, casting="same_kind")
-        kept[name] = aligned(found)
-    directions = kept[name]
+def _cosines(vectors: FloatArray, rows: Numbers) -> FactorScores:
+    """The cosines of some rows with all; those of a vector of length 0 are 0."""
+    # In double precision, in which no square of a float32 number is infinite or 0.
+    lengths = np.sqrt(np.einsum("kd,kd->k", vectors, vectors, dtype=np.float64))[:, None]
+    directions = np.zeros_like(vectors)
+    np.divide(vectors, lengths, out=directions, where=lengths > 0, casting="same_kind")
     return FactorScores(directions[rows], directions, None)
 
 
