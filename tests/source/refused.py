@@ -222,6 +222,7 @@ TRACING_REFUSES = {
     "picked_elements.assembled",
     "picked_elements.assembled_by_a_table",
     "picked_elements.called_for_each",
+    "picked_elements.called_for_each_with_a_type",
     "picked_elements.calls_are_counted",
     "picked_elements.element_that_is_picked_by_a_logarithm",
     "picked_elements.first_result_is_an_integer",

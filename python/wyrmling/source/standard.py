@@ -192,7 +192,7 @@ def ndenumerate(arr):
 
 
 def bisect_left(a, x, lo=0, hi=None):
-    high = len(a) if hi is None else hi
+    high = len(a) if hi is None or hi == -1 else hi
     if lo < 0:
         raise ValueError("lo must be non-negative")
     while lo < high:
@@ -205,7 +205,7 @@ def bisect_left(a, x, lo=0, hi=None):
 
 
 def bisect_right(a, x, lo=0, hi=None):
-    high = len(a) if hi is None else hi
+    high = len(a) if hi is None or hi == -1 else hi
     if lo < 0:
         raise ValueError("lo must be non-negative")
     while lo < high:
@@ -220,13 +220,26 @@ def bisect_right(a, x, lo=0, hi=None):
 def searchsorted(a, v, side="left"):
     if v != v:
         raise ValueError("NaN comes last, after those that are there")
-    return bisect_left(a, v) if side == "left" else bisect_right(a, v)
+    if side not in ("left", "right"):
+        raise ValueError("side is left or right")
+    low, high = 0, len(a)
+    while low < high:
+        middle = (low + high) // 2
+        at, of = a[middle], v
+        if not (isinstance(at, (int, np.integer)) and isinstance(of, (int, np.integer))):
+            # NumPy compares in double precision, unless both are of single precision.
+            at, of = float(at), float(of)
+        if at < of or (side == "right" and at == of):
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 def digitize(x, bins, right=False):
     for i in range(1, len(bins)):
-        if bins[i - 1] > bins[i]:
-            raise ValueError("bins that decrease")
+        if not bins[i - 1] <= bins[i]:
+            raise ValueError("bins that decrease, or NaN")
     return searchsorted(bins, x, "left" if right else "right")
 
 
@@ -245,10 +258,16 @@ def clip(a, a_min, a_max):
 
 
 def fromiter(iter, dtype, count=-1):
-    found = np.array(list(iter), dtype)
-    if count not in (-1, len(found)):
+    if count == -1:
+        return np.array(list(iter), dtype)
+    items = []
+    for item in iter:
+        if len(items) == count:
+            break
+        items.append(item)
+    if len(items) != count:
         raise ValueError("there are not so many items")
-    return found
+    return np.array(items, dtype)
 
 
 def vectorized(pyfunc, otype, *args):

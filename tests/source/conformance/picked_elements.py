@@ -12,6 +12,8 @@ M = np.array([[1.0, 0.2, 0.3], [0.4, 2.0, 0.6], [0.7, 0.8, 3.0]])
 PLACES = np.array([0, 1, 0, 2])
 ENDS = np.array([[0, 1], [1, 2], [2, 3]])
 KNOTS = np.array([0.0, 0.65, 1.0])
+GAPS = np.array([0.0, 0.65, math.nan])
+SINGLE = np.array([0.0, 0.65, 1.0], np.float32)
 VALUES = np.array([1.0, 3.0, 2.0, 5.0])
 
 
@@ -126,6 +128,21 @@ def searches(x):
     return x * (first + 10 * second + 100 * np.digitize(x, KNOTS) + 1000 * first * second)
 
 
+@at(0.7)
+@at(2.0)
+def searches_in_other_tables(x):
+    same = x * 0.0 + 0.65
+    of_gaps = np.searchsorted(GAPS, x, side="right") + 4 * np.searchsorted(GAPS, same)
+    of_single = np.searchsorted(SINGLE, same) + 4 * np.digitize(same, SINGLE, right=True)
+    to_the_end = bisect.bisect(KNOTS, x, 0, -1)
+    return x * (of_gaps + 16 * of_single + 256 * to_the_end)
+
+
+@at(0.7)
+def search_on_no_side(x):
+    return KNOTS[np.searchsorted(KNOTS, x, side="midle") - 1] + x
+
+
 @at(math.nan)
 def search_for_no_number(x):
     return KNOTS[np.searchsorted(KNOTS, x) - 1] + x
@@ -140,6 +157,14 @@ def place_of_the_largest(x):
 @np.vectorize
 def ramp(t, slope):
     return math.exp(t * slope) if t > 0.25 else 0.0
+
+
+halved = np.vectorize(lambda t: t / 2.0, otypes=[float])
+
+
+@at(V)
+def called_for_each_with_a_type(x):
+    return np.sum(halved(x) ** 2)
 
 
 @at(M)
@@ -168,7 +193,7 @@ def first_result_is_an_integer(x):
 @at(V)
 def array_of_an_iterator(x):
     squares = np.fromiter((v * v for v in x), float)
-    return np.sum(squares * np.fromiter(x, dtype=float, count=4))
+    return np.sum(squares * np.fromiter(x, dtype=float, count=4)) + np.fromiter(x, float, 2)[1]
 
 
 @at(V)
