@@ -48,6 +48,12 @@ def summed(p: Any, c: Any) -> Any:
     return (wy.vecdot(user, p["items"][c["i"]]) + user.mean(axis=1) - c["x"]) ** 2
 
 
+def linear(p: Any, c: Any) -> Any:
+    """The gradient of a row is a row and a constant that is repeated."""
+    user = p["users"][c["u"]]
+    return wy.vecdot(user, p["items"][c["i"]]) + 0.1 * user.sum(axis=1) - c["x"]
+
+
 def trained(
     loss: Callable[..., Any],
     ending: Callable[[Any], Any],
@@ -90,7 +96,7 @@ OPTIMIZERS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-@pytest.mark.parametrize("loss", [dot, pairwise, penalized, summed])
+@pytest.mark.parametrize("loss", [dot, pairwise, penalized, summed, linear])
 def test_the_parameters_have_the_same_bits(
     loss: Callable[..., Any], optimizer: str, dtype: Any
 ) -> None:

@@ -171,8 +171,7 @@ impl Program {
         let Some((function, lookups)) = per_sample(&self.forward, &self.leaves)? else {
             return Ok(None);
         };
-        let is_input = |leaf: &&Leaf| matches!(leaf, Leaf::Input { .. });
-        let input = |leaf: usize| self.leaves[..leaf].iter().filter(is_input).count();
+        let input = |leaf: usize| self.inputs.partition_point(|&k| k < leaf);
         let table = |leaf: usize| self.table_of[leaf].unwrap_or_default();
         let lookups = lookups
             .into_iter()
@@ -228,7 +227,7 @@ impl Program {
         self.inputs.iter().map(|&k| &self.leaves[k])
     }
 
-    /// The place among [`inputs`](Self::inputs) of the input with this id.
+    /// The place among [`inputs`](Self::inputs) of the input with this id; `None` if it has none.
     pub fn input_number(&self, id: u64) -> Option<usize> {
         self.input_of.get(&id).copied()
     }
@@ -396,12 +395,10 @@ impl Program {
         };
         let plan = Arc::clone(executor.plan());
         self.bind_variables(&mut executor)?;
-        let leaves = self.leaves.iter().zip(&plan.bounds).enumerate();
-        let leaves = leaves.filter(|(_, (leaf, _))| matches!(leaf, Leaf::Input { .. }));
-        for ((k, (leaf, bound)), value) in leaves.zip(inputs) {
+        for (&k, value) in self.inputs.iter().zip(inputs) {
             let data = value.view().data;
-            if let (Some(n), Slice::U32(indices)) = (bound, data) {
-                check_indices(|| leaf.label(), indices, *n)?;
+            if let (Some(n), Slice::U32(indices)) = (plan.bounds[k], data) {
+                check_indices(|| self.leaves[k].label(), indices, n)?;
             }
             executor.bind(k, data);
         }

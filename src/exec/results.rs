@@ -106,18 +106,10 @@ impl Executor {
         let mut shape = Shape::from_slice(&[count]);
         shape.extend_from_slice(&ty.shape[1..]);
         let (indices, values): (Dense<u32>, Array) = with_real!(ty.dtype, T => {
-            let rows: &dyn GradientRows<T> = &self.rows(k);
-            // The gradient of one lookup is copied as it is.
-            let is_one = rows.count() == 1 && rows.terms(0) == 1;
-            if is_one && let Term { scale: None, rows: numbers } = rows.term(0, 0) {
-                let values = Dense::copy_of(&shape, numbers)?.into();
-                (Dense::copy_of(&[count], rows.indices(0))?, values)
-            } else {
-                let mut indices = filled(count, 0)?;
-                let mut values = filled(size(&shape), T::default())?;
-                write_rows(rows, &mut indices, &mut values);
-                (indices.into(), Dense::from_vec(shape, values).into())
-            }
+            let mut indices = filled(count, 0)?;
+            let mut values = filled(size(&shape), T::default())?;
+            write_rows(&self.rows(k), &mut indices, &mut values);
+            (indices.into(), Dense::from_vec(shape, values).into())
         });
         Rows::new(ty.clone(), indices, values)
     }
@@ -141,8 +133,15 @@ fn write_rows<T: Number>(
             own.fill(T::zero());
         }
         for number in 0..rows.terms(part) {
-            let Term { scale, rows } = rows.term(part, number);
-            let of = rows.chunks_exact(width.max(1));
+            let Term {
+                scale,
+                rows: numbers,
+            } = rows.term(part, number);
+            if number == 0 && scale.is_none() {
+                own.copy_from_slice(numbers);
+                continue;
+            }
+            let of = numbers.chunks_exact(width.max(1));
             for (k, (to, row)) in own.chunks_exact_mut(width.max(1)).zip(of).enumerate() {
                 let scale = scale.map_or(T::one(), |scale| scale[k]);
                 let scaled = to.iter_mut().zip(row);

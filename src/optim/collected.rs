@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::order;
 use crate::table::{Gradient, Param};
@@ -36,6 +37,25 @@ pub(super) fn collected<'p, P: AsRef<Param>>(
         .into_iter()
         .filter_map(|param| Some((param, of(param)?)));
     Ok(with_gradients.collect())
+}
+
+/// A gradient as it is applied: an array, or rows in one piece, which it has from then on, and their indices.
+///
+/// # Errors
+/// [`Error::Memory`] if there is not the memory; nothing is changed then.
+pub(super) fn in_one_piece(gradient: &mut Arc<Gradient>) -> Result<(Option<&[u32]>, &Array)> {
+    if let Gradient::Rows(rows) = &**gradient
+        && rows.in_one_piece().is_none()
+    {
+        *gradient = Arc::new(Gradient::Rows(rows.joined()?));
+    }
+    Ok(match &**gradient {
+        Gradient::Dense(values) => (None, values),
+        Gradient::Rows(rows) => match rows.in_one_piece() {
+            Some((indices, values)) => (Some(indices), values),
+            None => unreachable!("they have just been put in one piece"),
+        },
+    })
 }
 
 pub(super) fn given_twice() -> Error {

@@ -47,8 +47,8 @@ use crate::array::{Array, Typed, with_real};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::process::{Mutex, QuickMutex};
-use crate::table::{BRIEF, Gradient, Param, Table};
-use collected::{Collected, collected, given_twice};
+use crate::table::{BRIEF, Param, Table};
+use collected::{Collected, collected, given_twice, in_one_piece};
 use distinct::DistinctRows;
 use gradient::{Access, OnePart, Scratch, StepTarget};
 use settings::{check, check_clip, check_lr};
@@ -293,19 +293,7 @@ impl Optimizer {
             let table = param.table();
             // What follows writes to the table without looking.
             gradient.check(table.ty(), || table.label())?;
-            if let Gradient::Rows(rows) = &**gradient
-                && rows.in_one_piece().is_none()
-                && let Gradient::Rows(rows) = Arc::make_mut(gradient)
-            {
-                rows.join()?;
-            }
-            let (rows, values) = match &**gradient {
-                Gradient::Dense(values) => (None, values),
-                Gradient::Rows(rows) => match rows.in_one_piece() {
-                    Some((indices, values)) => (Some(indices), values),
-                    None => unreachable!("they have just been put in one piece"),
-                },
-            };
+            let (rows, values) = in_one_piece(gradient)?;
             let item = Work {
                 table,
                 state: self.state(table)?,
@@ -397,7 +385,7 @@ mod tests {
 
     use super::*;
     use crate::array::{DType, Dense, Type};
-    use crate::table::Rows;
+    use crate::table::{Gradient, Rows};
 
     #[test]
     fn memory_for_grouping_is_kept_for_few_rows_only() {

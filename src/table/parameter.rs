@@ -128,11 +128,12 @@ impl Param {
         self.slot().spare.take()
     }
 
-    /// Forgets the gradient.
+    /// Forgets the gradient. The memory of one of up to 16,384 numbers is kept for the next.
     pub fn zero_grad(&self) {
         let mut slot = self.slot();
         let forgotten = slot.gradient.take();
-        let _dropped = forgotten.and_then(|gradient| slot.keep(gradient));
+        let dropped = forgotten.and_then(|gradient| slot.keep(gradient));
         drop(slot);
+        drop(dropped);
     }
 }

@@ -209,14 +209,13 @@ impl Rows {
         Ok((indices, values))
     }
 
-    /// Puts indices and rows in one piece each, in the order they arose.
+    /// The same with indices and rows in one piece each, in the order they arose.
     ///
     /// # Errors
-    /// As [`try_concat`](Self::try_concat); nothing is changed then.
-    pub(crate) fn join(&mut self) -> Result<()> {
+    /// As [`try_concat`](Self::try_concat).
+    pub(crate) fn joined(&self) -> Result<Self> {
         let (indices, values) = self.try_concat()?;
-        *self = Rows::of(self.ty.clone(), At::Index(indices.into()), values);
-        Ok(())
+        Ok(Rows::of(self.ty.clone(), At::Index(indices.into()), values))
     }
 
     /// Indices and rows, if they are in one piece each.

@@ -481,3 +481,17 @@ fn long_programs_print() -> Result<()> {
     program.value_and_grad(&[])?;
     Ok(())
 }
+
+#[test]
+fn inputs_are_found_by_their_ids() {
+    let (w, x, y) = (Parameter::new(2.0), Input::new(1.0), Input::new(3.0));
+    let program = (y.clone() * w + x.clone()).freeze().unwrap();
+    let ids: Vec<u64> = [&y, &x].map(|input| input.id()).into();
+    let numbers = ids.iter().map(|&id| program.input_number(id));
+    assert_eq!(numbers.collect::<Vec<_>>(), [Some(0), Some(1)]);
+    for unknown in [Input::new(1.0).id(), u64::MAX] {
+        assert_eq!(program.input_number(unknown), None);
+    }
+    let constant = Parameter::new(1.0).square().freeze().unwrap();
+    assert_eq!(constant.input_number(x.id()), None);
+}

@@ -46,9 +46,9 @@ def stand_in(
         walker.needs.test(function.place, ("is", found))
         inner = walker.member(function, "pyfunc", node)
         # Characters or dtypes, one for each result.
-        otype = None if found.otypes is None else np.dtype(found.otypes[0])
-        if found.otypes is None or len(found.otypes) == 1:
-            return read("vectorized", [inner, Known(otype), *args])
+        types = [None] if found.otypes is None else [np.dtype(one) for one in found.otypes]
+        if len(types) == 1:
+            return read("vectorized", [inner, Known(types[0]), *args])
     if hasattr(found, "__name__") and getattr(found, "__module__", None) in MODULES:
         if found is np.vectorize and len(args) == 1 and not keywords.keys() - {"otypes"}:
             otype = keywords.get("otypes", Known(None))

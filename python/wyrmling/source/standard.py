@@ -191,30 +191,25 @@ def ndenumerate(arr):
         yield index, arr[index]
 
 
-def bisect_left(a, x, lo=0, hi=None):
+def bisected(a, comes_before, lo, hi):
     high = len(a) if hi is None or hi == -1 else hi
     if lo < 0:
         raise ValueError("lo must be non-negative")
     while lo < high:
         middle = (lo + high) // 2
-        if a[middle] < x:
+        if comes_before(a[middle]):
             lo = middle + 1
         else:
             high = middle
     return lo
+
+
+def bisect_left(a, x, lo=0, hi=None):
+    return bisected(a, lambda item: item < x, lo, hi)
 
 
 def bisect_right(a, x, lo=0, hi=None):
-    high = len(a) if hi is None or hi == -1 else hi
-    if lo < 0:
-        raise ValueError("lo must be non-negative")
-    while lo < high:
-        middle = (lo + high) // 2
-        if x < a[middle]:
-            high = middle
-        else:
-            lo = middle + 1
-    return lo
+    return bisected(a, lambda item: not x < item, lo, hi)
 
 
 def searchsorted(a, v, side="left"):
@@ -222,18 +217,15 @@ def searchsorted(a, v, side="left"):
         raise ValueError("NaN comes last, after those that are there")
     if side not in ("left", "right"):
         raise ValueError("side is left or right")
-    low, high = 0, len(a)
-    while low < high:
-        middle = (low + high) // 2
-        at, of = a[middle], v
-        if not (isinstance(at, (int, np.integer)) and isinstance(of, (int, np.integer))):
+
+    def comes_before(item):
+        of = v
+        if not (isinstance(item, (int, np.integer)) and isinstance(of, (int, np.integer))):
             # NumPy compares in double precision, unless both are of single precision.
-            at, of = float(at), float(of)
-        if at < of or (side == "right" and at == of):
-            low = middle + 1
-        else:
-            high = middle
-    return low
+            item, of = float(item), float(of)
+        return item < of or (side == "right" and item == of)
+
+    return bisected(a, comes_before, 0, None)
 
 
 def digitize(x, bins, right=False):
@@ -261,10 +253,11 @@ def fromiter(iter, dtype, count=-1):
     if count == -1:
         return np.array(list(iter), dtype)
     items = []
-    for item in iter:
-        if len(items) == count:
-            break
-        items.append(item)
+    if count > 0:
+        for item in iter:
+            items.append(item)
+            if len(items) == count:
+                break
     if len(items) != count:
         raise ValueError("there are not so many items")
     return np.array(items, dtype)
