@@ -155,6 +155,14 @@ def test_columns_of_another_type(tmp_path: Path) -> None:
             read_interactions(path, **{f"{name}_column": 1.5})  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("settings", [{"header": 1}, {"ratings": "no"}, {"delimiter": 5}])
+def test_settings_of_another_type_are_named(tmp_path: Path, settings: dict[str, Any]) -> None:
+    (tmp_path / "plays.csv").write_text("a,b\nc,d\n")
+    (name,) = settings
+    with pytest.raises(TypeError, match=f"^{name} is .*, expected "):
+        read_interactions(tmp_path / "plays.csv", **settings)
+
+
 def test_pipes_are_not_read_twice(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ValueError, match="is read twice for weights and times, expected a regular"):

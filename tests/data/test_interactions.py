@@ -330,6 +330,21 @@ def test_a_complex_number_is_refused_in_a_column_of_objects_too() -> None:
         Interactions.from_ids(["a"], ["b"], values=column)
 
 
+def test_integers_beyond_int64_are_values_and_no_times() -> None:
+    values = Interactions.from_ids(["a", "b"], ["x", "y"], values=[1, 2**100]).values
+    assert values is not None
+    assert values.tolist() == [1.0, 2.0**100]
+    with pytest.raises(ValueError, match=r"^times: row 1, .* of 101 bits, .* int64 holds$"):
+        Interactions.from_ids(["a", "b"], ["x", "y"], times=[1, 2**100])
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_sum_that_single_precision_cannot_hold_is_refused() -> None:
+    data = Interactions.from_ids(["a", "a"], ["x", "x"], values=[3e38, 3e38])
+    with pytest.raises(ValueError, match=r"^values: row 0, .* is inf, expected a finite number"):
+        data.unique_pairs("sum")
+
+
 def test_ids_of_a_part_are_those_that_would_be_made_of_it() -> None:
     part = Ids([1, 2, "ann"])[:2]
     assert part == Ids([1, 2])

@@ -28,6 +28,7 @@ from wyrmling.evaluation import (
     uniform,
     worse_than_popularity,
 )
+from wyrmling.evaluation.spaces import draw
 from wyrmling.evaluation.trained import Trained
 from wyrmling.recommend import BPR, FactorizationMachine
 
@@ -211,6 +212,32 @@ def test_a_space_is_searched_to_its_end(data: Interactions) -> None:
     assert sorted(trial.parameters["seed"] for trial in drawn) == [0, 1]
 
 
+def test_trials_are_not_compared_with_all_before_them() -> None:
+    compared = 0
+
+    class Choice:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def __hash__(self) -> int:
+            return self.number
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return isinstance(other, Choice) and self.number == other.number
+
+    drawn = draw({"one": list(map(Choice, range(2000)))}, 1000, np.random.default_rng(0))
+    assert len({choice["one"].number for choice in drawn}) == 1000
+    assert compared < 10_000
+
+
+def test_choices_need_no_hash() -> None:
+    space: Any = {"layers": [[8], [8, 8], np.ones(2)], "seed": [1, 1]}
+    drawn = draw(space, 9, np.random.default_rng(0))
+    assert sorted(repr(one["layers"]) for one in drawn) == ["[8, 8]", "[8]", "array([1., 1.])"]
+
+
 def test_a_choice_that_the_model_refuses_costs_no_trial(data: Interactions) -> None:
     told: list[Any] = []
     space = {"factors": [1, 2, 4, 0]}
@@ -246,6 +273,10 @@ def test_what_cannot_be_searched_is_refused(data: Interactions) -> None:
         "space has 'epochs'": (
             ValueError,
             lambda: search(Known(), {"epochs": [1]}, data, method="halving"),
+        ),
+        "fit_params has 'epochs'": (
+            ValueError,
+            lambda: search(Known(), some, data, method="halving", fit_params={"epochs": 2}),
         ),
     }
     for message, (kind, call) in refused.items():

@@ -137,7 +137,7 @@ def number_column(
         raise TypeError(f"{name}: expected numbers, found {array.dtype} such as {array[0]!r}")
     if dtype is None and array.dtype.kind in "iu":
         if len(array) and int(array.max()) > INT64.max:
-            raise _too_large(name, int(array.argmax()), int(array.max()))
+            raise _too_large(name, int(array.argmax()), int(array.max()), "")
         return array.astype(np.int64, copy=False)
     with np.errstate(over="ignore"):
         numbers = array.astype(dtype or np.float64, copy=False)
@@ -193,10 +193,11 @@ def _numbers_of_objects(name: str, array: npt.NDArray[Any], dates: bool) -> npt.
             value, (int, float, Decimal, np.integer, np.floating)
         ):
             raise _no_number(name, row, value)
-    if all(isinstance(value, (int, np.integer)) for value in values):
+    # A time stays the integer that it is; a value becomes a float of any size.
+    if dates and all(isinstance(value, (int, np.integer)) for value in values):
         for row, value in enumerate(values):
             if not INT64.min <= value <= INT64.max:
-                raise _too_large(name, row, int(value))
+                raise _too_large(name, row, int(value), "")
         return np.array(values, np.int64)
     try:
         return np.array(values, np.float64)
@@ -308,8 +309,10 @@ def _missing(name: str, row: int, value: object) -> ValueError:
     )
 
 
-def _too_large(name: str, row: int, value: int) -> ValueError:
+def _too_large(
+    name: str, row: int, value: int, hint: str = "; str() of it would be an id"
+) -> ValueError:
     return ValueError(
         f"{name}: row {row}, counted from 0, is an integer of {value.bit_length()} bits, "
-        "expected one that int64 holds; str() of it would be an id"
+        f"expected one that int64 holds{hint}"
     )

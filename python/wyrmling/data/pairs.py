@@ -40,4 +40,6 @@ def combined(
         found = np.add.reduceat(numbers.astype(np.float64), starts)
     if how == "mean":
         found = found / (ends - starts)
-    return found.astype(np.float32)
+    # What single precision cannot hold becomes infinite, which interactions refuse.
+    with np.errstate(over="ignore"):
+        return found.astype(np.float32)

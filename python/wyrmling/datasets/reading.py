@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..arguments import check_path
+from ..arguments import check_flag, check_path
 from ..data import Ids, Interactions
 from ..data.columns import number_column
 from .parquet import is_parquet, read_parquet
@@ -102,6 +102,10 @@ def read_described(
 ) -> tuple[Interactions, str]:
     """What :func:`read_interactions` returns, and in words which columns it took."""
     path = check_path("path", path)
+    if delimiter is not None and not isinstance(delimiter, str):
+        raise TypeError(f"delimiter is {delimiter!r}, expected text")
+    header = None if header is None else check_flag("header", header)
+    ratings = check_flag("ratings", ratings)
     if rating is not None and not ratings:
         raise ValueError("rating_column: ratings are left out (ratings=False)")
     if is_parquet(path):

@@ -197,6 +197,10 @@ def search(
     check_flag("progress", progress)
     check_flag("refit", refit)
     given_fit = arguments_of_fit("fit_params", fit_params)
+    if "epochs" in given_fit and (longest is not None or "epochs" in space):
+        raise ValueError(
+            "fit_params has 'epochs', which would hold for all trials: expected those of the model"
+        )
     if callback is not None and not callable(callback):
         raise TypeError(f"callback is {callback!r}, expected a function or None")
     train, kept_out = validation_split("validation", validation, data, seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Protocol
@@ -119,34 +119,43 @@ def draw(
             raise TypeError(f"space[{name!r}]: expected choices on one axis, found shape {shape}")
         if not len(choices):
             raise ValueError(f"space[{name!r}] is empty, expected at least one choice")
-    drawn: list[dict[str, Any]] = []
+    drawn: dict[Hashable, dict[str, Any]] = {}
     while len(drawn) < trials:
         for _ in range(TRIES):
             parameters = {name: _one(choices, rng) for name, choices in space.items()}
-            if parameters not in drawn:
-                drawn.append(parameters)
+            if (key := _key(parameters)) not in drawn:
+                drawn[key] = parameters
                 break
         else:
             # Nearly all are drawn, or all: what is left is found where it can be counted.
             rest = _rest(space, drawn)
             order = rng.permutation(len(rest))[: trials - len(drawn)]
-            return drawn + [rest[place] for place in order.tolist()]
-    return drawn
+            return [*drawn.values(), *(rest[place] for place in order.tolist())]
+    return list(drawn.values())
 
 
 def _rest(
-    space: Mapping[str, Sequence[Any] | Distribution], drawn: list[dict[str, Any]]
+    space: Mapping[str, Sequence[Any] | Distribution], drawn: Mapping[Hashable, Any]
 ) -> list[dict[str, Any]]:
     """The parameters that were not drawn; none where a distribution does not say what it has."""
     listed = [_listed(choices) for choices in space.values()]
-    rest: list[dict[str, Any]] = []
-    if None in listed:
-        return rest
-    for values in product(*(values for values in listed if values is not None)):
-        parameters = dict(zip(space, values, strict=True))
-        if parameters not in drawn and parameters not in rest:
-            rest.append(parameters)
-    return rest
+    rest: dict[Hashable, dict[str, Any]] = {}
+    if None not in listed:
+        for values in product(*(values for values in listed if values is not None)):
+            parameters = dict(zip(space, values, strict=True))
+            if (key := _key(parameters)) not in drawn:
+                rest.setdefault(key, parameters)
+    return list(rest.values())
+
+
+def _key(parameters: Mapping[str, Any]) -> Hashable:
+    """What equal parameters have in common: their values, or the text of values without a hash."""
+    values = tuple(parameters.values())
+    try:
+        hash(values)
+    except TypeError:
+        return repr(values)
+    return values
 
 
 def _listed(choices: Sequence[Any] | Distribution) -> Sequence[Any] | None:
