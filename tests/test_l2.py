@@ -155,6 +155,32 @@ def test_a_loss_of_one_sample_knows_its_samples(per: str) -> None:
 
 
 @pytest.mark.parametrize("per", ["step", "sample"])
+@pytest.mark.parametrize("shape", [(1,), (1, 3)])
+@pytest.mark.parametrize("batch_size", [1, 4, 8])
+def test_the_only_row_of_a_parameter_is_used_by_each_sample(
+    per: str, shape: tuple[int, ...], batch_size: int
+) -> None:
+    """As a bias of all: however many samples are computed at once."""
+
+    def loss(w: Any, b: Any, i: Any) -> Any:
+        return w[i] * 0.5 + b[0].sum() * 0.25
+
+    w, b = wy.Parameter(np.ones(3)), wy.Parameter(np.ones(shape))
+    wy.fit(
+        loss,
+        {"i": [0, 1, 1, 2, 0, 1, 1, 2]},
+        parameters={"w": w, "b": b},
+        optimizer=wy.SGD(lr=LR, l2={b: 0.2}, l2_per=per),
+        batch_size=batch_size,
+    )
+    want = 1.0
+    for _ in range(8 // batch_size):
+        times = batch_size if per == "sample" else 1
+        want -= LR * (0.25 * batch_size + 0.2 * times * want)
+    np.testing.assert_allclose(b.value, np.full(shape, want), rtol=1e-12)
+
+
+@pytest.mark.parametrize("per", ["step", "sample"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("width", [1, 5, 32, 64])
 def test_workers_and_one_alone_shrink_alike(per: str, dtype: Any, width: int) -> None:

@@ -139,6 +139,9 @@ def test_a_new_user_may_have_ratings(tmp_path: Path) -> None:
         status, answer, _ = ask(served, "/recommend", question | {"values": wrong})
         assert (status, answer["error"]["code"]) == (400, "bad_value")
         assert "values" in answer["error"]["message"]
+    status, answer, _ = ask(served, "/recommend?history=a&values=4")
+    assert status == 400
+    assert answer["error"]["message"] == "values: expected a list of numbers, sent by POST"
     status, answer, _ = ask(served, "/recommend", {"user": 1, "values": [4]})
     assert (status, answer["error"]["code"]) == (400, "bad_request")
 

@@ -113,6 +113,8 @@ def recommend(model: Recommender, question: Question) -> Answer:
     if "history" in question:
         history = _ids(question, "history", model.item_ids)
         more = {"values": question["values"]} if "values" in question else {}
+        if isinstance(more.get("values"), InUrl):
+            raise Refused(400, "bad_value", "values: expected a list of numbers, sent by POST")
         pairs = _asked(lambda: model.recommend(model.fold_in(history, **more), n, **options))
         return {"history": history, "items": _pairs(pairs)}
     given = question["histories"]

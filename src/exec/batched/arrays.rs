@@ -42,7 +42,14 @@ impl Follower<'_> {
             .any(|value| matches!(value, BatchValue::Each(_)))
         {
             let args: Option<Vec<ValueId>> = args.iter().map(|value| self.same(value)).collect();
-            return Some(BatchValue::Same(self.write(op.clone(), &args?)?));
+            let args = args?;
+            // The only row is all that there is: each sample uses it, and its penalty counts as often.
+            if op.downcast::<Gather>().is_some() && types[0].shape[0] == 1 && types[1].ndim() == 0 {
+                let shape = types[0].shape[1..].iter().map(|&n| Some(n)).collect();
+                let row = self.write(OpRef::new(Reshape { shape }), &args[..1])?;
+                return Some(BatchValue::Same(row));
+            }
+            return Some(BatchValue::Same(self.write(op.clone(), &args)?));
         }
         let each = |k: usize| match args.get(k)? {
             BatchValue::Each(id) => Some(*id),
