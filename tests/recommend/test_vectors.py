@@ -41,3 +41,31 @@ def test_masked_vectors_are_refused() -> None:
     masked = np.ma.array([[1.0], [5.0]], mask=[[False], [True]])
     with pytest.raises(ValueError, match=r"^users\[1, 0\] is masked, expected a number"):
         Custom.from_factors(masked, [[1.0]], data)
+
+
+@pytest.mark.parametrize("width", [0, 1, 2**16 + 1])
+def test_vectors_of_any_length_come_back_from_a_file(tmp_path: Path, width: int) -> None:
+    data = Interactions.from_ids(["ann", "bob"], ["tea", "rye"])
+    vectors = np.ones((2, width), np.float32)
+    model = Custom.from_factors(vectors, vectors, data, item_bias=[1.0, 2.0])
+    model.save(tmp_path / "model")
+    back = Custom.load(tmp_path / "model")
+    assert back.recommend("ann") == model.recommend("ann") == [("rye", width + 2.0)]
+
+
+def test_nobody_and_nothing_are_no_model() -> None:
+    for users, items in ((["ann"], []), ([], ["tea"])):
+        data = Interactions([], [], users, items)
+        said = f"^data has {len(users)} users and {len(items)} items, expected some of each"
+        with pytest.raises(ValueError, match=said):
+            Custom.from_factors(np.ones((len(users), 2)), np.ones((len(items), 2)), data)
+
+
+def test_what_no_reader_takes_is_not_written(tmp_path: Path) -> None:
+    model = BPR(factors=2, epochs=1).fit(datasets.make_interactions(30, 40, 8))
+    model.save(tmp_path / "model")
+    before = (tmp_path / "model").read_bytes()
+    for lr, error in ((-1.0, ValueError), ("fast", TypeError)):
+        with pytest.raises(error, match=f"^lr is {lr!r}, expected a finite number"):
+            model.set_params(lr=lr).save(tmp_path / "model")
+    assert (tmp_path / "model").read_bytes() == before

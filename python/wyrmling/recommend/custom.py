@@ -75,8 +75,8 @@ class Custom(NegativeSampling):
 
         Raises:
             TypeError: something else than Interactions, or than numbers.
-            ValueError: shapes that do not fit together, or that the loss has not; a number that is
-                not finite in single precision.
+            ValueError: shapes that do not fit together, or that the loss has not; no users or no
+                items; a number that is not finite in single precision.
 
         >>> data = Interactions.from_ids(["ann", "ann", "bob"], ["tea", "rye", "rye"])
         >>> model = Custom.from_factors(np.eye(2), [[0.5, 2.0], [1.0, 0.0]], data)
@@ -84,6 +84,10 @@ class Custom(NegativeSampling):
         [('tea', 2.0)]
         """
         check_interactions("data", data)
+        if not data.n_users or not data.n_items:
+            raise ValueError(
+                f"data has {data.n_users} users and {data.n_items} items, expected some of each"
+            )
         if loss is not None:
             _signature(loss)
         given: dict[str, Any] = {
@@ -101,7 +105,9 @@ class Custom(NegativeSampling):
         }
         seen = _core.Csr(data.users, data.items, data.n_users, data.n_items)
         fitted = Fitted(data.user_ids, data.item_ids, seen, arrays)
-        model = cls(loss=loss, factors=arrays["users"].shape[-1] if arrays["users"].ndim else 0)
+        # Vectors may have lengths that training has not.
+        width = arrays["users"].shape[-1] if arrays["users"].ndim else 0
+        model = cls(loss=loss, factors=min(max(width, 1), 2**16))
         check_arrays(model, fitted)
         model._set_fitted(fitted)
         return model

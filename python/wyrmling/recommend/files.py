@@ -89,6 +89,8 @@ class UnloadedFunction:
 def save_model(model: Stateful, path: str | os.PathLike[str], histories: bool = True) -> None:
     """Writes a fitted model, as :meth:`.Recommender.save` describes."""
     fitted = model.fitted
+    plain, functions = plain_hyperparameters(model.get_params())
+    model.check_params()  # as whoever reads the file will
     check_arrays(model, fitted)
     arrays: dict[str, npt.NDArray[Any]] = {}
     types = model._learnt_by(fitted)._array_types()
@@ -100,7 +102,6 @@ def save_model(model: Stateful, path: str | os.PathLike[str], histories: bool = 
     arrays |= id_arrays("user_id", fitted.user_ids) | id_arrays("item_id", fitted.item_ids)
     if fitted.seen is not None and histories:
         arrays |= {"seen_indptr": fitted.seen.indptr, "seen_items": fitted.seen.indices}
-    plain, functions = plain_hyperparameters(model.get_params())
     learnt_with, _ = plain_hyperparameters(fitted.params)
     others = {name: value for name, value in learnt_with.items() if value != plain.get(name, value)}
     about = {

@@ -367,7 +367,7 @@ class Recommender(Stateful, ABC):
         Raises:
             RuntimeError: the model was not fitted.
             OSError: the file cannot be written.
-            TypeError: a hyperparameter that no file can hold, or an argument of another type.
+            TypeError, ValueError: a hyperparameter that no fit or no file takes, or an argument.
             FloatingPointError: a number is not finite.
         """
         save_model(self, check_path("path", path), check_flag("histories", histories))
