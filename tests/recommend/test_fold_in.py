@@ -107,6 +107,20 @@ def test_values_for_a_loss_of_ones_own() -> None:
         fitted("Custom").fold_in(["i3"], values=[4.0])
 
 
+def test_a_loss_has_values_of_its_own_for_a_new_user() -> None:
+    def likes(users: Any, items: Any, user: int, item: int, value: float = 4.0) -> Any:
+        return (users[user] @ items[item] - value) ** 2
+
+    model = Custom(likes, factors=4, num_threads=1, l2=0.0, epochs=40).fit(DATA)
+    for _ in range(2):
+        without, same, other = (
+            model.fold_in(["i3", "i5"], values=values).query
+            for values in (None, [4.0, 4.0], [-4.0, -4.0])
+        )
+        np.testing.assert_allclose(without, same, rtol=1e-5)
+        assert not np.allclose(without, other)
+
+
 @pytest.mark.parametrize("name", ["BPR", "WARP", "LogisticMF", "Custom", "FactorizationMachine"])
 def test_a_loss_is_read_once_for_a_fitted_state(name: str, monkeypatch: Any) -> None:
     reads = []

@@ -117,15 +117,16 @@ class Custom(NegativeSampling):
 
         Args:
             history: ids of items.
-            values: a finite number for each, if the loss asks for a value; else None. An item that
-                occurs more than once then counts with each of its values.
+            values: a finite number for each, if the loss asks for a value; None takes the loss's
+                default. An item that occurs more than once counts with each of its values.
 
         Raises:
             KeyError: an item that the model does not know.
             TypeError: one id alone, or what is no id, or no number; no loss.
             ValueError: values that the loss does not ask for, or not one for each item.
         """
-        if "value" in _signature(self._loss()):
+        value = _signature(self._loss()).get("value")
+        if value and (values is not None or value.default is inspect.Parameter.empty):
             model = self._as_fitted()
             steps, numbers = valued(model.item_ids, history, values)
             return model._new_user(np.unique(steps), model._learnt(steps, numbers))
