@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import errno
 import json
 import os
@@ -334,6 +335,19 @@ def test_a_process_that_was_killed_goes_on(name: str, tmp_path: Path) -> None:
     make(name, epochs=5).fit(DATA, validation=0.2, patience=4).save(path + ".whole")
     # A model file has no times: equal models make equal files.
     assert Path(path + ".model").read_bytes() == Path(path + ".whole").read_bytes()
+
+
+def test_the_curve_is_not_copied_number_by_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each epoch would copy the numbers of all before it."""
+    copied: list[Any] = []
+    deepcopy = copy.deepcopy
+    monkeypatch.setattr(
+        copy, "deepcopy", lambda x, *memo: (copied.append(x), deepcopy(x, *memo))[1]
+    )
+    make("BPR", epochs=5).fit(DATA, checkpoint=tmp_path / "run")
+    assert not [x for x in copied if isinstance(x, float)]
 
 
 def test_what_a_callback_changes_does_not_change_the_run(tmp_path: Path) -> None:

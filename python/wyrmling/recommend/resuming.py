@@ -22,7 +22,7 @@ from __future__ import annotations
 import inspect
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,7 @@ class RunFile:
         trainee, curve = self._trainee, progressed.curve
         found = checkpoints.contents(FORMAT, trainee.tables, trainee.optimizer, len(curve))
         best = {BEST + name: array for name, array in (progressed.best or {}).items()}
-        about = {"stopped": progressed.stopped} | asdict(curve)
+        about = {"stopped": progressed.stopped} | vars(curve)
         more = {RUN: checkpoints.encoded(self._run), CURVE: checkpoints.encoded(about)}
         write(self._path, replace(found, arrays={**found.arrays, **best, **more}))
 
