@@ -388,12 +388,36 @@ def test_columns_do_not_change_with_what_they_were_made_of(tmp_path: Path) -> No
         for column in (data.users, data.items, data.values, data.weights, data.times):
             with pytest.raises(ValueError, match="read-only"):
                 column[0] = 1
+    # A view that cannot be written shows what is written to its array.
+    numbers, values, times = np.arange(3, dtype=np.uint32), np.ones(3, np.float32), np.arange(3)
+    views = numbers[:], values[:], times[:]
+    for view in views:
+        view.flags.writeable = False
+    data = Interactions(views[0], views[0], range(3), range(3), views[1], views[1], views[2])
+    for column in (numbers, values, times):
+        column[:] = 0
+    assert data.users.tolist() == data.times.tolist() == [0, 1, 2]
+    assert data.values.tolist() == data.weights.tolist() == [1.0] * 3
+    assert np.shares_memory(data.take(slice(0, 2)).users, data.users)
     # Those in a mapped file stay there.
     mapped = np.memmap(tmp_path / "users", np.uint32, "w+", shape=(3,))
     data = Interactions(mapped, mapped, range(3), range(3))
     assert np.shares_memory(data.users, mapped)
     assert not data.users.flags.writeable
     assert mapped.flags.writeable
+
+
+def test_a_frame_that_changes_does_not_change_interactions() -> None:
+    pandas = pytest.importorskip("pandas")
+    columns = {"values": np.array([1, 2], np.float32), "times": np.array([5, 6])}
+    frame = pandas.DataFrame({"u": ["a", "b"], "i": [1, 2], **columns})
+    data = Interactions.from_frame(frame, user="u", item="i", value="values", time="times")
+    frame.loc[0, ["values", "times"]] = 99
+    assert frame["times"].tolist() == [99, 6]
+    assert data.values is not None
+    assert data.times is not None
+    assert data.values.tolist() == [1.0, 2.0]
+    assert data.times.tolist() == [5, 6]
 
 
 @pytest.mark.parametrize(

@@ -157,15 +157,18 @@ def is_whole(kind: type) -> bool:
 
 
 def unchanging(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A column that nobody writes to: a read-only copy, unless it is read-only as it is, or in a
-    mapped file, which may be larger than memory.
+    """A column that nobody writes to: a read-only copy, unless its memory is read-only as it is, or
+    in a mapped file, which may be larger than memory.
     """
     origin: Any = column
-    while isinstance(origin, np.ndarray) and not isinstance(origin, np.memmap):
+    while isinstance(origin.base, np.ndarray) and not isinstance(origin, np.memmap):
         origin = origin.base
-    if column.flags.writeable:
-        column = column.view() if isinstance(origin, np.memmap) else column.copy()
-        column.flags.writeable = False
+    if isinstance(origin, np.memmap):
+        column = column.view()
+    elif origin.base is not None or origin.flags.writeable:
+        # A view that is read-only shows what others write: such are those of pandas' columns.
+        column = column.copy()
+    column.flags.writeable = False
     return column
 
 
