@@ -48,6 +48,9 @@ def test_pictures_show_what_they_are_of() -> None:
 
     axes = searched().plot()
     assert axes.get_lines()[-1].get_ydata().tolist() == [0.1, 0.3, 0.3, 0.3]
+    trials = [Trial({}, 0.1, 0.1, epochs) for epochs in (1, 3)]
+    shades = [dot.get_alpha() for dot in Search(trials, "mrr", trials[1], None).plot().lines[:2]]
+    assert shades == pytest.approx([0.2 + 0.8 / 3, 1.0])
     own = pyplot.subplots()[1]
     assert plot_history(HISTORY, own) is own
     pyplot.close("all")

@@ -69,7 +69,7 @@ def plot_search(search: Any, axes: Any = None) -> Any:
     best, line = -math.inf, []
     for place, trial in enumerate(search, 1):
         if trial.error is None:
-            shade = 0.2 + 0.8 * (trial.epochs or longest) / longest
+            shade = 0.2 + 0.8 * ((trial.epochs or longest) / longest)  # at most 1
             axes.plot(place, trial.value, "o", color="C0", alpha=shade)
             best = max(best, trial.value)
         line.append(best if math.isfinite(best) else math.nan)
