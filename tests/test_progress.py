@@ -12,7 +12,7 @@ import pytest
 from wyrmling.__main__ import main
 from wyrmling.datasets import make_interactions
 from wyrmling.evaluation import compare, evaluate, search
-from wyrmling.progress import Steps
+from wyrmling.progress import Bytes, Steps
 from wyrmling.recommend import BPR, EASE
 
 
@@ -53,6 +53,22 @@ def test_lines_without_tqdm(
     for function, given in asked:
         with pytest.raises(TypeError, match="progress"):
             function(*given, progress="yes")
+
+
+@pytest.mark.parametrize("without_tqdm", [False, True])
+def test_a_program_without_a_standard_error_sees_nothing(
+    without_tqdm: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if without_tqdm:
+        monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    data = make_interactions(60, 40, 8, seed=3)
+    BPR(factors=4, epochs=2, num_threads=1).fit(data, progress=True)
+    download = Bytes("file")
+    download.begin(10)
+    download.add(10)
+    download.close()
+    assert capsys.readouterr().out == ""
 
 
 def test_a_bar_is_closed_when_work_fails(capsys: pytest.CaptureFixture[str]) -> None:

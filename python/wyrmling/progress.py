@@ -15,12 +15,20 @@ __all__ = ["Bytes", "Progress", "Steps"]
 
 
 def _bar(**options: Any) -> Any:
-    """A bar of tqdm's; None if it is not installed."""
+    """A bar of tqdm's; None if it is not installed, or nobody can see it."""
+    if sys.stderr is None:
+        return None
     try:
         from tqdm.auto import tqdm
     except ImportError:
         return None
     return tqdm(**options)
+
+
+def _say(line: str) -> None:
+    """Prints a line on the standard error, which a program without a terminal need not have."""
+    if sys.stderr is not None:
+        print(line, file=sys.stderr, flush=True)
 
 
 class Steps:
@@ -57,8 +65,7 @@ class Steps:
             self._bar.update(count)
         elif self._lines:
             said = f": {note}" if note else ""
-            line = f"{self._unit} {self._count}/{self._total}{said}"
-            print(line, file=sys.stderr, flush=True)
+            _say(f"{self._unit} {self._count}/{self._total}{said}")
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
@@ -119,7 +126,7 @@ class Bytes:
         elif self._count >= self._next:
             self._next = self._count - self._count % self._step() + self._step()
             of = f" of {self._total:,}" if self._total else ""
-            print(f"{self._name}: {self._count:,}{of} bytes", file=sys.stderr, flush=True)
+            _say(f"{self._name}: {self._count:,}{of} bytes")
 
     def close(self) -> None:
         """Finishes the bar."""
