@@ -66,3 +66,13 @@ def test_errors_do_not_advise_a_mode_that_fit_does_not_have(loss: Any) -> None:
     with pytest.raises(wy.SourceError) as caught:
         fit_one_step(loss, wy.Parameter(np.ones(4)))
     assert "mode" not in str(caught.value)
+
+
+def beyond_the_end(P: Any, k: int) -> Any:
+    return P[9] * P[k]
+
+
+def test_a_loss_that_ends_for_every_sample_says_where() -> None:
+    line = beyond_the_end.__code__.co_firstlineno + 1
+    with pytest.raises(ValueError, match=f"never returns: line {line}, an index .* out of range"):
+        fit_one_step(beyond_the_end, wy.Parameter(np.ones(4)))

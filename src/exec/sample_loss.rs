@@ -249,7 +249,19 @@ fn seed(function: &Function) -> Result<Datum> {
             function.name,
             values.len()
         ))),
-        None => Err(Error::Value(format!("{} never returns", function.name))),
+        None => {
+            let ends = function.blocks.iter().find_map(|b| match b.terminator {
+                Terminator::Leave(exit) => function.notes.exits.get(exit as usize),
+                _ => None,
+            });
+            let why = ends.map_or(String::new(), |exit| {
+                format!(": line {}, {}", exit.line, exit.text)
+            });
+            Err(Error::Value(format!(
+                "{} never returns{why}",
+                function.name
+            )))
+        }
     }
 }
 

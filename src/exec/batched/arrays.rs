@@ -44,7 +44,8 @@ impl Follower<'_> {
             let args: Option<Vec<ValueId>> = args.iter().map(|value| self.same(value)).collect();
             let args = args?;
             // The only row is all that there is: each sample uses it, and its penalty counts as often.
-            if op.downcast::<Gather>().is_some() && types[0].shape[0] == 1 && types[1].ndim() == 0 {
+            let one_row = types.first().is_some_and(|ty| ty.shape.first() == Some(&1));
+            if op.downcast::<Gather>().is_some() && one_row && types[1].ndim() == 0 {
                 let shape = types[0].shape[1..].iter().map(|&n| Some(n)).collect();
                 let row = self.write(OpRef::new(Reshape { shape }), &args[..1])?;
                 return Some(BatchValue::Same(row));
