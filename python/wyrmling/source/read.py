@@ -158,7 +158,7 @@ def function(f: types.FunctionType) -> Reading:
 
 
 def _read(f: types.FunctionType, code: types.CodeType) -> Reading:
-    failure = "its source is not there; define it in a file or a notebook"
+    missing = failure = "its source is not there; define it in a file or a notebook"
     for lines in _texts(f, code):
         try:
             tree = _parsed("".join(lines), code.co_filename)
@@ -169,7 +169,8 @@ def _read(f: types.FunctionType, code: types.CodeType) -> Reading:
             return _found(tree, lines, code)
         except (Unreadable, RecursionError) as error:
             failure = str(error)
-    raise Unreadable(failure)
+    # From 3.13 the text of ``python -c`` has the name that exec and eval give to all code.
+    raise Unreadable(missing if code.co_filename == "<string>" else failure)
 
 
 def _texts(f: types.FunctionType, code: types.CodeType) -> Iterator[list[str]]:
