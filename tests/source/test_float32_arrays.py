@@ -19,11 +19,12 @@ FUNCTIONS = {
     "np.float64": lambda w, x: w * np.exp(x),
 }
 
-pytestmark = pytest.mark.skipif(
+adapting = pytest.mark.skipif(
     int(np.__version__.split(".")[0]) < 2, reason="Python's numbers adapt since NumPy 2"
 )
 
 
+@adapting
 @pytest.mark.parametrize("x", [0.3, -0.0, 1e-50, 1e300, 3, -(2**24) - 1, float("nan")])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_values_are_numpys(name, x):
@@ -39,6 +40,7 @@ def test_values_are_numpys(name, x):
     np.testing.assert_array_equal(found, expected)
 
 
+@adapting
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_gradients_are_those_of_the_trace(name):
     function = FUNCTIONS[name]
@@ -53,3 +55,13 @@ def test_gradients_are_those_of_the_trace(name):
     assert type(read[1]) is type(traced[1]) is float
     np.testing.assert_allclose(read[0], traced[0], rtol=1e-6)
     assert read[1] == pytest.approx(traced[1], rel=1e-6)
+
+
+def test_numbers_of_single_precision_stay_so_whichever_numpy_there_is():
+    def f(w, x):
+        return np.sum(w * 0.5 + w[0] * 2.0) + w[1] * x * 3.0
+
+    read, traced = (wy.grad(f, mode=mode)(W[:3], 0.75) for mode in ("source", "trace"))
+    assert read.dtype == traced.dtype == np.float32
+    np.testing.assert_allclose(read, [6.5, 2.75, 0.5], rtol=1e-6)
+    np.testing.assert_allclose(traced, read, rtol=1e-6)

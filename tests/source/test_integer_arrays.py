@@ -376,3 +376,42 @@ def test_targets_of_a_cross_entropy() -> None:
     assert compiled(entropy)(TABLE, targets[:4]) == pytest.approx(
         entropy(TABLE, targets[:4]).item()
     )
+
+
+def test_arrays_of_integers_that_are_made_in_the_function_have_their_methods() -> None:
+    """They are as long as an argument, and known while the function is read."""
+
+    def shaped(x: Any) -> Any:
+        return np.sum(np.arange(x.size).reshape(x.shape) * x)
+
+    def converted(x: Any) -> Any:
+        a = np.arange(len(x))
+        return np.sum(a.astype(float) ** 2 * x.T) + a.shape[0] * a.max() * x[0, 0] + a.mean()
+
+    def picked(x: Any) -> Any:
+        a = np.array([1, 0])
+        return np.sum(x[a.argsort()][:, a.item(0)] * a.ndim) * a.T[0]
+
+    for x in (TABLE[:2, :2], TABLE[:3, :3]):
+        count = len(x)
+        corner = np.zeros(x.shape)
+        corner[0, 0] = count * (count - 1)
+        columns = np.broadcast_to(np.arange(count) ** 2.0, x.shape).T
+        column = np.zeros(x.shape)
+        column[:2, 1] = 1.0
+        ways = (shaped, np.arange(x.size).reshape(x.shape)), (converted, columns + corner)
+        for function, expected in (*ways, (picked, column)):
+            np.testing.assert_array_equal(wy.grad(function, mode="source")(x), expected)
+
+    def absent(x: Any) -> Any:
+        return np.arange(x.size).nothing * x  # type: ignore[attr-defined]
+
+    def changed(x: Any) -> Any:
+        a = np.arange(x.size)
+        a.sort()
+        return np.sum(a * x.ravel())
+
+    with pytest.raises(AttributeError, match="nothing"):
+        wy.grad(absent, mode="source")(TABLE)
+    with pytest.raises(wy.SourceError, match="sort that writes"):
+        wy.grad(changed, mode="source")(TABLE)

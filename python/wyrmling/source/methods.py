@@ -48,7 +48,8 @@ class Methods(Walker):
             return self._number_method(name, owner, given, keywords, node)
         if isinstance(owner, Row):
             return self._of_tuple(name, owner, given, keywords, node)
-        if isinstance(owner, Array | Traced):
+        is_constant = isinstance(owner, Known) and isinstance(owner.object, np.ndarray)
+        if is_constant or isinstance(owner, Array | Traced):
             return self._array_method(name, owner, given, keywords, node)
         if isinstance(owner, Reference):
             contents = self.contents(owner, node)

@@ -8,7 +8,7 @@ itself. Numbers of NumPy do not raise.
   both are exact as floats below 2^53.
 - ``float ** float`` leaves where finite operands give no finite result, which covers Python's
   ZeroDivisionError, OverflowError and its complex results.
-- float32 stays float32 with Python's numbers, as NumPy 2 has it; older NumPy is refused.
+- float32 stays float32 with Python's numbers, as NumPy 2 has it, whichever NumPy there is.
 """
 
 from __future__ import annotations
@@ -101,8 +101,6 @@ METHODS = {
     "BitXor": "xor",
     "BitAnd": "and",
 }
-# Python's numbers adapt to NumPy's float32 since NumPy 2.
-WEAK = int(np.__version__.split(".")[0]) >= 2
 # What asks of a number whether it is 0, and does not round it to float32 before.
 LOGICAL: frozenset[Any] = frozenset({np.logical_and, np.logical_or, np.logical_xor})
 EXACT = 2.0**53
@@ -250,8 +248,6 @@ class Numbers(Walker):
         if kinds & {"float64", "int64"}:
             return "float64"
         if "float32" in kinds:
-            if kinds != {"float32"} and not WEAK:
-                self.refuse(node, "a float32 with a number of Python's", "use NumPy 2")
             for value in (left, right):
                 # A variable that stands for it is no number of Python's.
                 if kind_of(value) != "float32":

@@ -124,6 +124,10 @@ class Objects(Walker):
             return self.fold(lambda owner: getattr(owner, name), [value.object], node)
         if isinstance(value.object, type | types.ModuleType | types.BuiltinFunctionType):
             return self.fold(lambda owner: getattr(owner, name), [value.object], node)
+        if isinstance(value.object, np.ndarray):
+            if callable(getattr(np.ndarray, name, None)):
+                return self._method(np.ndarray, name, value, node)
+            return self.fold(lambda owner: getattr(owner, name), [value.object], node)
         return self.refuse(node, f"the attribute {name!r} of this", "pass the value")
 
     def _number_attribute(self, value: Number, name: str, node: ast.AST) -> Any:

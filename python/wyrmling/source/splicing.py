@@ -20,7 +20,7 @@ from .. import _core
 from .creation import CREATORS, FOR_VARIABLES, TRACING, Creation
 from .cuts import FILLED
 from .in_place import UNREAD_METHODS, Written, in_use, written
-from .numbers import LOGICAL, WEAK
+from .numbers import LOGICAL
 from .recording import Recording, Samples, Unfit, picked
 from .state import ListContents
 from .values import (
@@ -425,7 +425,7 @@ class Splicing(Creation):
                 dtypes.add(array.dtype)
             elif kind_of(value) in ("float64", "float32", "int64"):
                 dtypes.add(np.dtype(kind_of(value)))
-        return WEAK and dtypes == {np.dtype(np.float32)}
+        return dtypes == {np.dtype(np.float32)}
 
     def _number_argument(self, value: Number, held: int, recording: Recording) -> Samples:
         weak = recording.single and value.kind in ("float", "int")
