@@ -64,6 +64,7 @@ OPERANDS = {
     "stack": "[x, y]",
     "convolve": "x[0], y[0]",
     "correlate": "x[0], y[0]",
+    "searchsorted": "x[0], y",
     "gather": "x, rows",
     "take_along_axis": "x, np.array([[1, 0]]), 0",
     "replace": "x, ([0, 1], [1, 0]), 5.0",

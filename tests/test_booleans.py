@@ -108,6 +108,8 @@ ANSWERS = {
     "rows by": lambda x: wy.take(OLD, (x > 0) + 0, 0),
     "masked": lambda x: x[x > 0],
     "isnan": lambda x: np.isnan(x) + np.isfinite(x) + np.signbit(x),
+    "searchsorted": lambda x: np.searchsorted([-1.0, 0.0, 0.5], x) + x.searchsorted([1.0]),
+    "digitize": lambda x: np.digitize(x, [0.0, 1.0]) * 2 - np.digitize(x, [1.0, 0.0], right=True),
     "float of integers": lambda x: x.astype(int).astype(float) / 2 // 0.5,
 }
 # Those whose results have another length for other values, or are plain integers.
@@ -129,9 +131,6 @@ ASKING = {
     "compress": lambda x: np.compress(x > 0, x),
     "extract": lambda x: np.extract(x > 0, x),
     "trim_zeros": lambda x: np.trim_zeros(x),
-    "searchsorted": lambda x: np.searchsorted(INTEGERS, x),
-    "method searchsorted": lambda x: x.searchsorted([1.0]),
-    "digitize": lambda x: np.digitize(x, [0.0, 1.0]),
     "bincount": lambda x: np.bincount(x.astype(int) + 1),
     "histogram": lambda x: np.histogram(x, 3),
     "lexsort": lambda x: np.lexsort((x, x)),

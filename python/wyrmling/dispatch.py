@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, arrays, linalg, numpy_factors, plain, variable
-from .arrays import contraction, joining, operand, parts, predicates, reductions
+from .arrays import contraction, joining, operand, parts, predicates, reductions, searching
 from .arrays.output import finished
 
 Function = Callable[..., Any]
@@ -22,12 +22,10 @@ Function = Callable[..., Any]
 _OF_VALUES = (
     "argwhere",
     "array_equiv",
-    "digitize",
     "flatnonzero",
     "isin",
     "lexsort",
     "nonzero",
-    "searchsorted",
 )
 # And those that show or save values, or ask for types and shapes.
 _OF_VALUES_NOW = (
@@ -76,6 +74,7 @@ _OTHERS: dict[str, Function] = {
     "bitwise_or": variable.LOGICAL["|"][1],
     "bitwise_xor": variable.LOGICAL["^"][1],
     "count_nonzero": predicates.count_nonzero,
+    "digitize": searching.digitize,
     "divmod": _divmod,
     "fix": _core.trunc,
     "i0": _core.i0,
@@ -90,6 +89,7 @@ _OTHERS: dict[str, Function] = {
     "real": operand.itself,
     "real_if_close": _real_if_close,
     "row_stack": plain.inner(arrays.vstack),
+    "searchsorted": searching.searchsorted,
     "shape": predicates.shape,
     "size": predicates.size,
     "trapz": plain.inner(arrays.trapezoid),

@@ -95,21 +95,22 @@ fn argsort<'py>(x: &Bound<'py, PyAny>, axis: Integer) -> PyResult<Bound<'py, PyA
     answer(x.py(), ops::argsort(&numbers, axis)?)
 }
 
-/// For each element of ``x`` how many of the vector ``sorted``, whose elements rise, are not above it:
-/// ``numpy.searchsorted`` with ``side="right"``, as int64 in the shape of ``x``. Raises ValueError unless
-/// ``sorted`` is a vector.
+/// For each element of ``x`` how many of the vector ``sorted``, whose elements rise, come before it, and how
+/// many are equal to it if ``right``: ``numpy.searchsorted``, as int64 in the shape of ``x``. Raises ValueError
+/// unless ``sorted`` is a vector.
 ///
-/// >>> searchsorted([1.0, 2.0, 4.0], [2.0, 5.0, 0.0])
+/// >>> searchsorted([1.0, 2.0, 4.0], [2.0, 5.0, 0.0], True)
 /// array([2, 3, 0])
 #[pyfunction]
-#[pyo3(signature = (sorted, x, /))]
+#[pyo3(signature = (sorted, x, right, /))]
 fn searchsorted<'py>(
     sorted: &Bound<'py, PyAny>,
     x: &Bound<'py, PyAny>,
+    right: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let sorted = ops::numbers(&node("searchsorted", sorted)?)?;
     let numbers = ops::numbers(&node("searchsorted", x)?)?;
-    answer(x.py(), ops::searchsorted(&sorted, &numbers)?)
+    answer(x.py(), ops::searchsorted(&sorted, &numbers, right)?)
 }
 
 /// The index of the largest element along an axis.
@@ -369,7 +370,7 @@ exports! {
     settable "(x: Variable, /) -> bool" inner;
     cumsum "(x: _Like, axis: int, /) -> Variable" inner;
     argsort "(x: _Like, axis: int, /) -> Any" inner;
-    searchsorted "(sorted: _Like, x: _Like, /) -> Any" inner;
+    searchsorted "(sorted: _Like, x: _Like, right: bool, /) -> Any" inner;
     argmax "(x: _Like, axis: int, keepdims: bool, /) -> Any" inner;
     argmin "(x: _Like, axis: int, keepdims: bool, /) -> Any" inner;
     take_along_axis "(x: _Like, index: _Index, axis: int, /) -> Variable" inner;

@@ -42,8 +42,8 @@ fn repr(slf: &Bound<'_, PyVariable>) -> PyResult<String> {
         return Ok(format!("{class}({}{name})", value.repr()?));
     }
     let dtype = match ty.dtype {
-        DType::F64 => String::new(),
-        other => format!(", dtype={other}"),
+        DType::F32 => ", dtype=float32",
+        DType::F64 | DType::U32 => "",
     };
     let item = value.call_method0(intern!(slf.py(), "item"))?;
     Ok(format!("{class}({}{dtype}{name})", item.repr()?))

@@ -73,7 +73,7 @@ def interp(
     behind: Any = heights[-1] if right is None else right
     if places.shape[0] > 1:
         # The number of the segment between neighbours: how many places within are not above.
-        segment = searchsorted(places[1:-1], at)
+        segment = searchsorted(places[1:-1], at, True)
         start, height = take(places, segment), take(heights, segment)
         end, top = take(places[1:], segment), take(heights[1:], segment)
         run, rise = end - start, top - height

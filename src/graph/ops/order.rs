@@ -32,13 +32,13 @@ pub fn argmin(x: &Variable, axis: i64, keepdims: bool) -> Result<Variable> {
     apply(rules::ArgMin { axis, keepdims }, &[x])
 }
 
-/// For each element of `x`, how many of the vector `sorted`, whose elements rise, are not above it:
-/// NumPy's `searchsorted` with `side="right"`.
+/// For each element of `x`, how many elements of the vector `sorted`, which rise, come before it, and how many
+/// are equal to it if `right`: NumPy's `searchsorted`. NaN comes last.
 ///
 /// # Errors
 /// See the [module documentation](super).
-pub fn searchsorted(sorted: &Variable, x: &Variable) -> Result<Variable> {
-    apply(rules::SearchSorted, &[sorted, x])
+pub fn searchsorted(sorted: &Variable, x: &Variable, right: bool) -> Result<Variable> {
+    apply(rules::SearchSorted { right }, &[sorted, x])
 }
 
 /// The elements of `x` along an axis that `index` names; it has the shape of `x` elsewhere.

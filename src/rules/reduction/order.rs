@@ -176,11 +176,14 @@ arg_extreme!(
     ArgMin, "argmin", |a, b| a < b
 );
 
-/// For each element of operand 1 the number of elements of operand 0, a vector in rising order, that
-/// are not above it: none for NaN. It is found by bisection, so of a vector in another order it is
-/// some number up to its length.
+/// For each element of operand 1 the number of elements of operand 0, a vector in rising order, that come
+/// before it, and of those equal to it if `right`. NaN comes last and is equal to itself, as NumPy sorts. It is
+/// found by bisection, so of a vector in another order it is some number up to its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct SearchSorted;
+pub struct SearchSorted {
+    /// Whether equal elements count.
+    pub right: bool,
+}
 
 impl Operator for SearchSorted {
     fn name(&self) -> &str {
@@ -209,7 +212,12 @@ impl Operator for SearchSorted {
                 for (o, x) in out.iter_mut().zip(args[1].real::<T>()) {
                     poller.step(64)?;
                     let x: f64 = x.to();
-                    *o = sorted.partition_point(|s| s.to() <= x) as u32;
+                    let before = |a: f64, b: f64| a < b || (b.is_nan() && !a.is_nan());
+                    let counts = |s: f64| match self.right {
+                        true => !before(x, s),
+                        false => before(s, x),
+                    };
+                    *o = sorted.partition_point(|s| counts(s.to())) as u32;
                 }
             });
         });
@@ -258,16 +266,20 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "searchsorted",
-        formula: "how many of a sorted vector are not above x",
+        formula: "how many of a sorted vector are below x, or not above it",
         source: "definition",
         reference: None,
-        internal: Some("finds the segments of `interp`"),
+        internal: None,
         cases: || {
-            let case = |n: usize, shape: &[usize]| {
+            let case = |n: usize, shape: &[usize], right| {
                 let args = [&[n], shape].map(|shape| Argument::distinct(shape, &[(-2.0, 2.0)]));
-                Case::new(OpRef::Static(&SearchSorted), args.into())
+                Case::new(OpRef::new(SearchSorted { right }), args.into())
             };
-            vec![case(3, &[2, 3]), case(4, &[]), case(0, &[2])]
+            vec![
+                case(3, &[2, 3], true),
+                case(4, &[], false),
+                case(0, &[2], true),
+            ]
         },
     },
 ];

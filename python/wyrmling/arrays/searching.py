@@ -1,0 +1,42 @@
+"""Where numbers stand in a sorted vector: ``np.searchsorted`` and ``np.digitize`` of variables.
+
+The number of a bin is an integer that looks up rows (``w[np.digitize(price, edges)]``), in graphs
+and programs too. It has no gradient.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..arguments import check_choice, check_flag
+from .indexing import take
+from .operand import Like
+from .predicates import value
+
+
+def searchsorted(a: Like, v: Like, side: str = "left", sorter: Any = None) -> Any:
+    """As NumPy's; of an ``a`` that is not sorted some number from 0 to its length.
+
+    >>> searchsorted([1.0, 2.0, 4.0], _core.Input([2.0, np.nan])).value
+    array([1, 3])
+    """
+    check_choice("searchsorted: side", side, ("left", "right"))
+    return _core.searchsorted(a if sorter is None else take(a, sorter), v, side == "right")
+
+
+def digitize(x: Like, bins: Like, right: bool = False) -> Any:
+    """As NumPy's; ``bins``, whose values say whether they rise or fall, must not change.
+
+    >>> digitize(_core.Input([0.5, 1.0, 9.0]), [3.0, 1.0, 0.0]).value
+    array([2, 1, 0])
+    """
+    edges = np.asarray(value("digitize", bins))
+    # NumPy compares the bins with each other.
+    np.digitize(0.0, edges)
+    after = not check_flag("digitize: right", right)
+    if len(edges) > 1 and edges[0] > edges[-1]:
+        return len(edges) - _core.searchsorted(edges[::-1], x, after)
+    return _core.searchsorted(edges, x, after)
