@@ -44,6 +44,15 @@ test: $(VENV)/.dev-tools ## All that has to pass before a change lands
 	@$(MAKE) --no-print-directory --jobs=2 $(sync) $(module) lint test-rust test-python
 	@printf '\nEverything passed: format, lint, types, Rust tests, benches built, stubs, Python tests.\n'
 
+# NumPy 1.26 is there for Python 3.11 and 3.12.
+.PHONY: test-oldest
+test-oldest: $(module) ## Test recommenders with the oldest NumPy that pyproject.toml allows
+	@$(python) -m venv --clear .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet 'numpy==1.26.*' 'pandas<3' hypothesis polars pytest \
+		pytest-xdist scipy tqdm waitress
+	PYTHONPATH=python .venv-oldest/bin/python -m pytest -q -n 2 tests/recommend tests/evaluation \
+		tests/serving tests/source/test_float32_arrays.py
+
 .PHONY: bench
 bench: $(module) ## Measure: the Rust benches, then side by side with the peers installed in .venv
 	$(rust) cargo bench --locked

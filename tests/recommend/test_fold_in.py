@@ -182,7 +182,7 @@ def test_what_changes_after_a_fit_counts_from_the_next_fit_on(tmp_path: Path) ->
     data = make_interactions(60, 40, 8, seed=1)
     history = list(data.item_ids)[:4]
     changes: dict[type[Recommender], dict[str, Any]] = {
-        BPR: {"l2": 9.0, "lr": 0.5, "epochs": 1},
+        BPR: {"l2": 0.9, "lr": 0.5, "epochs": 1},
         ImplicitALS: {"l2": 99.0, "alpha": 7.0, "l2_power": 0.0},
         SASRec: {"max_length": 1},
     }
