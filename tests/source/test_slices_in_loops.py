@@ -37,6 +37,19 @@ def reflected(m):
     return made
 
 
+def by_slices_that_are_named_anew(m):
+    made = m.copy()
+    for k in range(len(m) - 1):
+        x = made[k:, k]
+        v = np.zeros(len(x))
+        v[0] = np.sign(x[0]) * np.linalg.norm(x)
+        v = (v + x) / np.linalg.norm(v + x)
+        made[k:, k:] -= 2.0 * np.outer(v, v @ made[k:, k:])
+        row = made[k]
+        made[k] = row * row[0]
+    return made
+
+
 def with_pivots(m):
     made, n = m[::-1] * 1.0, len(m)
     for k in range(n):
@@ -87,6 +100,7 @@ FUNCTIONS = [
     lower_upper,
     by_outer_products,
     reflected,
+    by_slices_that_are_named_anew,
     with_pivots,
     suffixes,
     rows_of_a_list,
@@ -107,6 +121,19 @@ def test_derivatives(f):
         value, pull = wy.pullback(f, M.copy(), mode=mode)
         np.testing.assert_allclose(value, wanted, rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(pull(seed)[0], slopes, rtol=1e-7, atol=1e-8)
+
+
+def test_a_slice_is_not_read_after_a_write_to_its_array():
+    def f(m):
+        made = m.copy()
+        row = made[0]
+        made[0, 0] = 5.0
+        return row * 2.0
+
+    with pytest.raises(wy.SourceError, match=r"name 'row': a slice of an array .*\n.*\n.*\n.*copy"):
+        wy.compile(f, mode="source")(M)
+    for _ in range(3):
+        np.testing.assert_array_equal(wy.compile(f)(M), [10.0, 1.4, 0.6])
 
 
 def test_other_lengths_are_read_anew():

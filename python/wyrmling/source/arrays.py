@@ -41,6 +41,7 @@ WRITE = "copy it first, or make a new array"
 ALL = Known(slice(None))
 MOST_ROWS = 64
 """How many rows are assigned to one by one."""
+WRITTEN = Lost("a slice of an array that was written to", advice="copy the slice first")
 
 
 class Arrays(Creation):
@@ -359,7 +360,13 @@ class Arrays(Creation):
         return self.as_real(value, kind, node)
 
     def _no_views(self, owner: Reference, node: ast.AST) -> None:
-        """Refuses a write to an array of which a view is in use."""
+        """Refuses a write to an array of which a view is in use. A name of one may be given another
+        value before it is read, as in a loop: that is refused where it is read.
+        """
+        for names in self.state.environments:
+            for name, value in names.items():
+                if isinstance(value, Array) and owner.address in value.bases:
+                    names[name] = WRITTEN
         values = [*names_of(self.state), *self.held[: self.statement]]
         for address in reachable(self.state, values):
             contents = self.state.heap[address]

@@ -135,7 +135,7 @@ class Containers(Walker):
             method = self.bound(value, "__getitem__", node)
             if method is not None:
                 return self.call(method, [index], {}, node)
-        if isinstance(value, Array | Traced):
+        if isinstance(value, Array | Traced) or kind_of(value) in ("float64", "float32"):
             return self.array_item(value, index, node)
         if isinstance(value, Range):
             return self._of_range(value, index, node)

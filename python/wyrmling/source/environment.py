@@ -83,7 +83,7 @@ class Environment(Walker):
                 value,
                 node,
                 f"the name {name!r}: {value.reason}",
-                "give it a value of one kind on all ways",
+                value.advice or "give it a value of one kind on all ways",
             )
         if isinstance(value, Choice) and any(isinstance(v, Unset) for v in value.alternatives):
             # It is set on some of the ways to here.

@@ -132,3 +132,10 @@ def sigmoid(x):
 def methods_of_a_number_of_numpy(w):
     total = (w @ w).sum() + w[0].mean() * w[1].prod(axis=0) + w[1].std()
     return total * w[0].clip(-1.0, 1.0).squeeze() + w[0].max() * w[1].min(0)
+
+
+@at(np.array([0.5, -1.5]))
+@at(np.array([2.5, 0.75], np.float32))
+def numbers_of_numpy_with_axes(w):
+    first = w[0][None, ...] * 2.0
+    return np.sum(np.concatenate([first, w, w.max()[np.newaxis]]) ** 2) * w[1][()]
