@@ -249,9 +249,8 @@ def test_a_length_that_has_to_be_known_is_read_anew_for_another():
 def test_arrays_without_axes_are_numbers_or_refused():
     agrees(lambda x: x, np.array(2.0))
     agrees(lambda x, y: x * y - x, np.array(2.0), 3.0)
-    for f, x in ((lambda x: x**2, np.array(2.0)), (lambda x: np.array(x), 2.0)):
-        with pytest.raises(SourceError, match="without axes"):
-            specialise(f, (x,), {})
+    with pytest.raises(SourceError, match="without axes"):
+        specialise(lambda x: x**2, (np.array(2.0),), {})
 
 
 def test_an_instance_is_callable_if_its_class_says_so():

@@ -108,3 +108,35 @@ def test_a_sum_of_elements_has_their_type(dtype):
     assert gradients[0].dtype == dtype
     with pytest.raises(TypeError, match="got int 0"):
         wy.grad(from_the_integer_zero, mode="source")(x, 0)
+
+
+WITHOUT_AXES = [
+    lambda x, n=2: np.tensordot(x, x, 1) * n,
+    lambda x, n=2: np.where(x[0] > 0.0, x[0] ** n, x[1]),
+    lambda x, n=2: np.squeeze(x[:1] ** n),
+    lambda x, n=2: max(np.tensordot(x, x, 1), x[0]),
+]
+
+
+@pytest.mark.parametrize("f", WITHOUT_AXES)
+@pytest.mark.parametrize("name", TRANSFORMS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_an_array_without_axes_is_a_number(f, name, dtype, monkeypatch):
+    """As it is where it is traced, and what is read is not traced."""
+    x = np.array([0.5, 1.5], dtype)
+    wanted = TRANSFORMS[name](f, "trace", x, 2)
+    pair = wy.grad(lambda x: (f(x), [f(x)]), has_aux=True, mode="trace")(x)
+
+    def traced(*args, **kwargs):
+        raise AssertionError("it was traced")
+
+    monkeypatch.setattr("wyrmling.transforms.tracing.Run.__init__", traced)
+    agree(TRANSFORMS[name](f, "source", x, 2), wanted)
+    agree(wy.grad(lambda x: (f(x), [f(x)]), has_aux=True, mode="source")(x), pair)
+
+
+@pytest.mark.parametrize("f", WITHOUT_AXES[:3])
+def test_the_gradient_of_one_within_a_function(f):
+    x = np.array([0.5, 1.5])
+    found = wy.grad(lambda x: np.sum(wy.grad(f)(x) ** 2), mode="source")(x)
+    agree(found, wy.grad(lambda x: np.sum(wy.grad(f)(x) ** 2), mode="trace")(x))

@@ -133,3 +133,12 @@ def test_what_cannot_be_read_is_said():
         with pytest.raises(TypeError, match="would lose") as caught:
             slope(1.0)
         assert any("hash" in note for note in caught.value.__notes__)
+
+
+@pytest.mark.parametrize("mode", ["source", "auto"])
+def test_a_pullback_takes_arrays_without_axes(mode):
+    """As ``np.ones_like`` makes them of a number."""
+    for kind in (float, np.float64, np.float32):
+        y, pull = wy.pullback(lambda x: math.sin(x) * x, kind(0.5), mode=mode)
+        (slope,) = pull(np.ones_like(y))
+        assert slope == pytest.approx(math.sin(0.5) + 0.5 * math.cos(0.5), rel=1e-6)

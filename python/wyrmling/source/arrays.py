@@ -18,9 +18,10 @@ from .._core import is_boolean
 from .containers import is_slice
 from .creation import Creation
 from .cuts import filled_part, with_cut
-from .splicing import integer_of
+from .splicing import integer_of, number_in
 from .state import ArrayContents, ListContents, names_of, reachable
 from .values import (
+    REAL,
     WHOLE,
     Array,
     Choice,
@@ -96,6 +97,8 @@ class Arrays(Creation):
         array = self.array_of(value)
         if isinstance(index, Choice):
             return self.distribute(index, lambda one: self.array_item(value, one, node), node)
+        if isinstance(array, Array) and not array.shape and index == Row(()):
+            return number_in(self, value)
         index = self._with_integers(index, node)
         if isinstance(array, Array):
             if _is_mask(index):
@@ -147,7 +150,8 @@ class Arrays(Creation):
     def _with_integers(self, index: Any, node: ast.AST) -> Any:
         """An index whose integers are numbers, also those that were recorded, as of ``argmax``."""
         if isinstance(index, Row):
-            return Row(tuple(integer_of(self, part, node) for part in index.items))
+            items = tuple(integer_of(self, part, node) for part in index.items)
+            return Row(items or (Known(...),))
         return integer_of(self, index, node)
 
     def _listed_rows(self, parts: Sequence[Any], node: ast.AST, most: int = 0) -> list[Any] | None:
@@ -332,6 +336,9 @@ class Arrays(Creation):
     def replace_array(self, owner: Any, value: Any, node: ast.AST) -> None:
         """Gives an array the values of another, in place."""
         before, after = self.array_of(owner), self.array_of(value)
+        if isinstance(before, Array) and not before.shape and kind_of(value) in REAL:
+            # NumPy makes a number of what is computed of arrays without axes.
+            after = replace(before, id=self.as_real(value, before.dtype.name, node))
         fits = isinstance(before, Array) and isinstance(after, Array)
         if fits and (before.computed or after.computed):
             self.refuse(

@@ -18,7 +18,7 @@ from .numbers import FOLDED
 from .objects import member_of
 from .read import is_made
 from .scope import is_built_in
-from .splicing import integer_of, is_own_function, is_primitive, own_of_scipy
+from .splicing import integer_of, is_own_function, is_primitive, number_in, own_of_scipy
 from .stand_ins import stand_in
 from .state import DictContents, InstanceContents, SetContents
 from .values import (
@@ -79,8 +79,10 @@ class Builtins(Walker):
             self.needs.test(function.place, ("is", found))
         name = getattr(found, "__name__", "")
         if any(found is one for one in (float, int, abs)):
-            args = [integer_of(self, number_of(arg), node) for arg in args]
-        elif isinstance(found, np.ufunc) or getattr(found, "__module__", None) == "math":
+            args = [integer_of(self, number_in(self, arg), node) for arg in args]
+        elif getattr(found, "__module__", None) == "math":
+            args = [number_in(self, arg) for arg in args]
+        elif isinstance(found, np.ufunc):
             args = [number_of(arg) for arg in args]
         if getattr(builtins, name, None) is found:
             method = getattr(self, f"builtin_{name}", None)
@@ -115,8 +117,9 @@ class Builtins(Walker):
             return self.accumulate(
                 args[0], first, lambda total, one: self.binary("Mult", total, one, node), node
             )
-        if found is np.float64 and len(args) == 1 and isinstance(number_of(args[0]), Number):
-            value = number_of(args[0])
+        if found is np.float64 and len(args) == 1:
+            value = number_in(self, args[0])
+        if found is np.float64 and len(args) == 1 and isinstance(value, Number):
             return Number("float64", self.as_real(value, "float", node), value.sources)
         if found is functools.reduce:
             return self._reduce(args, node)

@@ -144,10 +144,11 @@ class Creation(Walker):
         self, name: str, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
         """``np.array([a, b])``, ``np.asarray(x)``."""
+        if kind_of(args[0]) in REAL and isinstance(args[0], Number):
+            one = self._stacked(args[0], node)
+            args = [self.fresh(one.id, one.kind, ()), *args[1:]]
         if self.is_array(args[0]):
             return self._of_array(name, args, keywords, node)
-        if kind_of(args[0]) is not None:
-            self.refuse(node, "an array of one number, without axes", "use the number")
         if len(args) == 2 and "dtype" not in keywords:
             args, keywords = args[:1], {**keywords, "dtype": args[1]}
         wanted = keywords.get("dtype", Known(None))
@@ -176,6 +177,8 @@ class Creation(Walker):
         copies = self.constant_of(keywords.get("copy", Known(name == "array")), node, "copy")
         given = args[1] if len(args) == 2 else keywords.get("dtype", Known(None))
         wanted = self.constant_of(given, node, "a computed dtype")
+        if name == "ascontiguousarray" and isinstance(array, Array) and not array.shape:
+            args = [self.array_call(np.atleast_1d, args[:1], {}, node), *args[1:]]
         own = array.object.dtype if isinstance(array, Known) else getattr(array, "dtype", None)
         if own is None and isinstance(array, Traced):
             if wanted is None and not copies:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,13 +26,15 @@ class Leaf:
     ``bool`` of Python, ``float64``, ``float32`` and ``numpy_bool`` of NumPy, or ``array``.
 
     In Python it is the very array at ``place``, if that is known; ``memory`` has the places of the
-    caller's arrays and the numbers of the function's own that it may share memory with.
+    caller's arrays and the numbers of the function's own that it may share memory with. Of an array
+    without axes, ``element`` is the kind of its number, which transforms give.
     """
 
     number: int
     kind: str
     place: Place | None = None
     memory: frozenset[Place | int] = frozenset()
+    element: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,13 +144,17 @@ def convert(function: Callable[[Any], Any], form: Any) -> Any:
 
 
 def plain(form: Any) -> Any:
-    """The form of results as transforms give them: NumPy's float64 numbers are Python's floats, but
-    not where they are formatted.
+    """The form of results as transforms give them: arrays without axes are numbers, and NumPy's
+    float64 numbers are Python's floats, but not where they are formatted.
     """
 
     def number(leaf: Any) -> Any:
-        is_numpy = isinstance(leaf, Leaf) and leaf.kind == "float64"
-        return replace(leaf, kind="float") if is_numpy else leaf
+        if not isinstance(leaf, Leaf):
+            return leaf
+        kind = leaf.element or leaf.kind
+        if kind == "array":
+            return leaf
+        return Leaf(leaf.number, "float" if kind == "float64" else kind)
 
     if isinstance(form, Make):
         if isinstance(form.function, Formatted):
@@ -236,7 +242,8 @@ def filled(found: Any, values: Sequence[Any], roots: tuple[Any, ...] = ()) -> An
     called and its arguments; a form without an ``Argument`` needs none.
     """
     if isinstance(found, Leaf):
-        return boxed(values[found.number], found.kind)
+        value = values[found.number]
+        return np.array(value, found.element) if found.element else boxed(value, found.kind)
     if isinstance(found, Constant):
         return found.object
     if isinstance(found, Argument):

@@ -18,6 +18,7 @@ from typing import Any
 
 from .. import _core
 from .programs import one_of, refuse_spectral, zero_of
+from .splicing import number_in
 from .state import ArrayContents, DictContents, InstanceContents, ListContents, State
 from .values import (
     REAL,
@@ -218,6 +219,7 @@ class Nested(Walker):
                 value = None
             if value is None:
                 raise _NoValue
+            value = number_in(self, value)
             constant = isinstance(value, Known) and kind_of(value) in REAL
             if not constant and not (isinstance(value, Number) and value.kind in REAL):
                 self.refuse(node, "the gradient of such a result", ADVICE)

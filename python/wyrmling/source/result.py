@@ -78,7 +78,8 @@ class Returned(Walker):
                 self.refuse(node, "an array of integers as a result", "return its numbers")
             place = self.outer_arrays.get(value.id) if value.outer else None
             memory = value.bases | value.outer
-            return form.Leaf(results.add(value.id, "array", path), "array", place, memory)
+            element = None if value.shape else value.dtype.name
+            return form.Leaf(results.add(value.id, "array", path), "array", place, memory, element)
         if isinstance(value, Known):
             if value.place is not None and not isinstance(value.object, PLAIN):
                 return form.Argument(value.place)

@@ -33,6 +33,7 @@ from .values import (
     Traced,
     is_integers,
     kind_of,
+    number_of,
 )
 from .walker import Walker
 
@@ -479,3 +480,11 @@ def integer_of(walker: Walker, value: Any, node: ast.AST) -> Any:
         return Number("int64", walker.compute("index_to_signed", made))
     exit = walker.exit("no integer of 64 bits", node)
     return Number("int64", walker.compute("float_to_int", made, exit=exit))
+
+
+def number_in(walker: Walker, value: Any) -> Any:
+    """The number of an array without axes; anything else as it is."""
+    found = walker.array_of(value)
+    if isinstance(found, Array) and not found.shape and not is_integers(found):
+        return Number(found.dtype.name, found.id)
+    return number_of(value)

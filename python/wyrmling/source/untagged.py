@@ -35,8 +35,9 @@ def untagged(program: Program, singles: bool = False) -> Program:
     seen: list[Any] = []
 
     def is_own(form: Any) -> bool:
-        array = isinstance(form, Leaf) and form.kind == "array"
-        return array and not any(isinstance(each, Place) for each in (form.place, *form.memory))
+        if _kind(form) != "array":
+            return False
+        return not any(isinstance(each, Place) for each in (form.place, *form.memory))
 
     def array(form: Either) -> Any:
         """What the result is for the samples, if that is an array of its own."""
@@ -55,15 +56,17 @@ def untagged(program: Program, singles: bool = False) -> Program:
         return id if fits else None
 
     def single(form: Any) -> int | None:
-        return found[form.number] if isinstance(form, Leaf) and form.kind == "float32" else None
+        return found[form.number] if _kind(form) == "float32" else None
 
     def value(form: Any) -> int | None:
-        if isinstance(form, Leaf) and form.kind in ("float", "float64"):
-            return found[form.number]
-        if singles and isinstance(form, Leaf) and form.kind == "float32":
-            return builder.apply("cast", [found[form.number]], dtype="float64")
-        if singles and isinstance(form, Leaf) and form.kind in ("int", "int64"):
-            return builder.compute("int_to_float", [found[form.number]])
+        kind = _kind(form)
+        id = found[form.number] if kind else -1
+        if kind in ("float", "float64"):
+            return id
+        if singles and kind == "float32":
+            return builder.apply("cast", [id], dtype="float64")
+        if singles and kind in ("int", "int64"):
+            return builder.compute("int_to_float", [id])
         kinds = (float, np.float64, int) if singles else (float, np.float64)
         if isinstance(form, Constant) and type(form.object) in kinds:
             return builder.constant(float(form.object))
@@ -82,7 +85,7 @@ def untagged(program: Program, singles: bool = False) -> Program:
         if not isinstance(form, Either):
             return form
         sample = array(form)
-        computed = {each.kind for each in form.forms if isinstance(each, Leaf)}
+        computed = set(map(_kind, form.forms))
         kind: Literal["float", "float32", "array"] = "float"
         find: Callable[[Any], int | None] = value
         if sample is not None:
@@ -110,3 +113,8 @@ def untagged(program: Program, singles: bool = False) -> Program:
 
     made = forms.convert(number, program.form)
     return program.with_results(writer.finish(results), made)
+
+
+def _kind(form: Any) -> str | None:
+    """The kind of a result, which is a number if it is an array without axes; None of others."""
+    return form.element or form.kind if isinstance(form, Leaf) else None

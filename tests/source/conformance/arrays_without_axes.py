@@ -1,4 +1,6 @@
-"""Arrays without axes as arguments that need no gradient: NumPy makes numbers of them."""
+"""Arrays without axes, as arguments that need no gradient and made of numbers: NumPy makes numbers
+of them.
+"""
 
 import math
 
@@ -115,3 +117,42 @@ def where_two_conditions_hold(x, y):
     both = np.where(x > 0 and y > 0, x * y, 2.0 * x)
     either = np.where(x > 1.0 or not y > 0, y, 3.0)
     return both + either + (x if not y or x < np.where(0.5 <= y, 2.0, x) else y)
+
+
+def norm_of_what_may_be_a_number(x):
+    x = np.asarray(x, dtype=float)
+    return np.sqrt(x * x) if x.ndim == 0 else np.linalg.norm(x)
+
+
+@at(1.5)
+@at(-1.5)
+def made_of_a_number(x):
+    y = np.array(x, copy=True)
+    if y > 1:
+        y = y * 2 - np.asarray([x, y]).sum()
+    return norm_of_what_may_be_a_number(x) * y + norm_of_what_may_be_a_number([x, y * x, 2.0])
+
+
+@at(0.5)
+@at(np.float32(0.25))
+def converted_to_numbers(x):
+    y = np.asarray(x)
+    return math.sin(y) * float(y) + int(y + 2.25) * x + y[()] + np.ascontiguousarray(y)[0]
+
+
+@at(0.5)
+@at(1.5)
+def written_to(x):
+    y = np.array(x)
+    z = y
+    for k in range(3):
+        y += x * k
+    y[...] = y * x
+    z[()] = y + max(np.where(x > 1, x, 2.0), 1.0)
+    return y * x + y.shape[0] if y.shape else y * x
+
+
+@at(0.5)
+@at(3.0)
+def larger_of_one_and_a_number(x):
+    return max(np.array(x * x), 1.0)
