@@ -198,3 +198,14 @@ def test_what_a_function_raises_stays_as_it_is_where_it_is_not_read():
     assert len(seen) == 1
     assert raised.value.__context__ is None
     assert not hasattr(raised.value, "__notes__")
+
+
+@pytest.mark.parametrize("x", [np.array([1, 2]), True, np.array([1j])])
+def test_what_is_wrong_with_an_argument_is_said_of_the_argument(x):
+    def f(x):
+        return np.sum(x) if isinstance(x, list) else np.sum(x) * 2
+
+    for transform in (wy.grad, wy.jacrev, wy.elementwise_grad):
+        for _ in range(3):
+            with pytest.raises(TypeError, match="argument 0: expected"):
+                transform(f)(x)

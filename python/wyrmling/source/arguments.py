@@ -32,6 +32,10 @@ class Misfit(Exception):
     """A transform does not fit what the function takes or returns: tracing raises what is right."""
 
 
+class ArgumentMisfit(Misfit):
+    """A transform does not fit the arguments: tracing says so before it runs the function."""
+
+
 @dataclass(frozen=True, eq=False)
 class Opened:
     """An instance that a function is differentiated by, as the values of its attributes."""
@@ -117,7 +121,7 @@ class Arguments:
                 try:
                     instances.refuse_bound(f"argument {k}", found)
                 except TypeError as error:
-                    raise Misfit(str(error)) from None
+                    raise ArgumentMisfit(str(error)) from None
                 values[k] = _opened(values[k], made)
         leaves: list[Any] = []
         places: list[Place] = []

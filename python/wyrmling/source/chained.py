@@ -16,7 +16,7 @@ from ..transforms.modes import Differentiated, Made
 from ..transforms.tracing import Argnums, positions
 from . import form as forms
 from . import programs, refuse
-from .arguments import EXTRA, Arguments, Misfit, filled
+from .arguments import EXTRA, ArgumentMisfit, Arguments, filled
 from .compilation import specialise
 from .form import Argument, Constant, Leaf
 from .jacobians import jacobian
@@ -196,7 +196,7 @@ def _positions(transform: Transform, count: int) -> tuple[int, ...]:
     try:
         return positions(transform.name, transform.argnums, count)
     except (TypeError, ValueError) as error:
-        raise Misfit(str(error)) from None
+        raise ArgumentMisfit(str(error)) from None
 
 
 def _apply(

@@ -28,7 +28,7 @@ from ..transforms.modes import Differentiated, Made
 from ..transforms.tracing import refuse_result
 from . import form as forms
 from . import programs, refuse
-from .arguments import Arguments, Misfit, expect_arguments
+from .arguments import ArgumentMisfit, Arguments, Misfit, expect_arguments
 from .chained import (
     COMPILE,
     Transform,
@@ -187,7 +187,6 @@ class Chosen:
         """The result of a function that cannot be traced (``math.sin`` takes no variables), read
         for this call alone: with what it found while it was read, in case that goes on changing.
         """
-        arguments = None
         unread: Exception | None = None
         try:
             arguments = self._arguments(args, kwargs)
@@ -198,7 +197,8 @@ class Chosen:
                 raise failure
             found = made.function.compile()(tuple(made.samples))
         except Exception as error:
-            if isinstance(error, Misfit) and arguments is not None and not may_print(self.inner):
+            of_result = isinstance(error, Misfit) and not isinstance(error, ArgumentMisfit)
+            if of_result and not may_print(self.inner):
                 # It was read up to its result, so it has no effects.
                 self._run(args, kwargs)
             if takes_no_variable(failure):

@@ -19,7 +19,7 @@ from .._core import IrBuilder, IrFunction
 from ..transforms import instances
 from . import form as forms
 from . import refuse
-from .arguments import NO_GRADIENT, Arguments, Misfit, without_nothing
+from .arguments import NO_GRADIENT, ArgumentMisfit, Arguments, Misfit, without_nothing
 from .form import Argument, Constant, Leaf, Make, plain
 from .result import Instance
 from .scope import Needs, Place
@@ -76,7 +76,7 @@ def differentiated(name: str, arguments: Arguments, at: Sequence[int]) -> list[i
     numbers = [number for k in at for number in arguments.numbers(k)]
     for number in numbers:
         if kind_of(arguments.leaves[number]) is None:
-            raise Misfit(f"{name} by {type(arguments.leaves[number]).__name__}")
+            raise ArgumentMisfit(f"{name} by {type(arguments.leaves[number]).__name__}")
     return numbers
 
 
