@@ -145,3 +145,50 @@ def test_elements_are_within_the_array_or_the_error_is_pythons(ends: tuple[int, 
                 compiled(c, *ends)
         else:
             assert compiled(c, *ends) == expected
+
+
+def condition_at_the_end(x: Any, n: int) -> Any:
+    i = 0
+    while True:
+        x = np.sin(x) * 1.1
+        if i < n:
+            i += 1
+        else:
+            break
+    return x
+
+
+def return_at_the_end(x: Any, n: int) -> Any:
+    i, total = n, 0.0
+    while True:
+        x = np.sin(x) * 1.1
+        total = total * 0.5 + x * x
+        if i == 0:
+            return total
+        i -= 1
+
+
+def squares_until_small(x: Any, n: int) -> Any:
+    while True:
+        x = x * x
+        if np.sum(x) < 0.1 ** min(n, 300):
+            return x
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 300, 1023, 1024, 1025, 3000])
+@pytest.mark.parametrize("f", [condition_at_the_end, return_at_the_end, squares_until_small])
+def test_what_stands_before_a_condition_runs_once_a_turn(
+    f: Callable[[Any, int], Any], n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it puts on tapes, and takes from them, is of one turn."""
+    arrays = wy.elementwise_grad(f, mode="trace")(np.array([0.7, -0.3]), n)
+    wanted = wy.value_and_grad(f, mode="trace")(0.7, n)
+
+    def traced(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError("it was traced")
+
+    monkeypatch.setattr("wyrmling.transforms.tracing.Run.__init__", traced)
+    found = wy.value_and_grad(f, mode="source")(0.7, n)
+    np.testing.assert_allclose(found, wanted, rtol=1e-11)
+    found = wy.elementwise_grad(f, mode="source")(np.array([0.7, -0.3]), n)
+    np.testing.assert_allclose(found, arrays, rtol=1e-11)

@@ -10,15 +10,16 @@
 //! the end.
 //!
 //! Limits: innermost loops whose header compares `i < end`, where `i` goes up by 1, or `i == end`, where it
-//! goes down by 1 as in reverse passes; the loop does not change the end.
+//! goes down by 1 as in reverse passes; the loop does not change the end. The header runs once more at a
+//! limit, so it computes integers, truth and single numbers alone, and uses no tape.
 
 use std::collections::{BTreeMap, HashSet};
 
 use cranelift_codegen::ir::{self as clif, BlockArg};
 
 use crate::ir::{
-    Cfg, Comparison, Datum, Expression, Function, Induction, ScalarOperator as S, Target,
-    Terminator, ValueId, inductions,
+    Cfg, Comparison, Datum, Expression, Function, Induction, Instruction, ScalarOperator as S,
+    Target, Terminator, ValueId, inductions,
 };
 
 /// Turns up to the next limit of a loop whose turns are short.
@@ -82,6 +83,15 @@ pub(super) fn chunked_loops(function: &Function, cfg: &Cfg) -> ChunkedLoops {
         else {
             return None;
         };
+        let again = |i: &Instruction| {
+            matches!(
+                i.expression,
+                Expression::Constant(_) | Expression::Compute(..)
+            )
+        };
+        if !here.instructions.iter().all(again) {
+            return None;
+        }
         let comparison = here.instructions.iter().find_map(|i| match i.expression {
             Expression::Compute(S::CompareInt(by), ref args, _) if i.result() == *condition => {
                 Some((by, args[0], args[1]))
