@@ -183,6 +183,8 @@ class Builtins(Walker):
         given = [self._plain(arg, node, label) for arg in args]
         named = {key: self._plain(value, node, label) for key, value in keywords.items()}
         result = self.fold(lambda: found(*given, **named), [], node)
+        if isinstance(result.object, list) and all(type(one) is str for one in result.object):
+            return self.new_list([Known(one) for one in result.object])
         if not isinstance(result.object, FOLDED):
             self.refuse(node, f"a call of {label}", "compute it outside of the function")
         if isinstance(result.object, tuple):

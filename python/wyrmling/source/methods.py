@@ -1,4 +1,4 @@
-"""Methods of lists, dicts, tuples and numbers."""
+"""Methods of lists, dicts, sets, tuples and numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from .builtins import fits
-from .state import ArrayContents, DictContents, GrownContents, ListContents
+from .state import (
+    OF_CLASS,
+    ArrayContents,
+    DictContents,
+    GrownContents,
+    ListContents,
+    SetContents,
+)
 from .values import (
     REAL,
     Array,
@@ -53,18 +60,12 @@ class Methods(Walker):
             return self._array_method(name, owner, given, keywords, node)
         if isinstance(owner, Reference):
             contents = self.contents(owner, node)
-            if isinstance(contents, ListContents):
-                prefix = "list"
-            elif isinstance(contents, GrownContents):
-                prefix = "grown"
-            elif isinstance(contents, DictContents):
-                prefix = "dict"
-            else:
-                assert isinstance(contents, ArrayContents)
+            if isinstance(contents, ArrayContents):
                 return self._array_method(name, owner, given, keywords, node)
+            own = OF_CLASS[type(contents)]
+            prefix = "grown" if isinstance(contents, GrownContents) else own.__name__
             method = getattr(self, f"{prefix}_{name}", None)
             if method is not None:
-                own = dict if prefix == "dict" else list
                 if not fits(getattr(own, name), [owner, *given], keywords):
                     self.leave("arguments do not fit", node)
                 return method(owner, contents, given, keywords, node)
@@ -268,6 +269,22 @@ class Methods(Walker):
             if same_object(one, key) or one == key:
                 return at
         return None
+
+    def set_add(
+        self, owner: Any, contents: SetContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.add(item)``."""
+        self.add_to_set(owner, args[0], node)
+        return Known(None)
+
+    def set_discard(
+        self, owner: Any, contents: SetContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.discard(item)``."""
+        key = self.key(args[0], node)
+        kept = tuple(item for item in contents.items if item != key)
+        self.store(owner, replace(contents, items=kept), node)
+        return Known(None)
 
     def dict_get(
         self, owner: Any, contents: DictContents, args: list[Any], _: Any, node: ast.AST

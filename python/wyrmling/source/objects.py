@@ -22,13 +22,11 @@ from ..ragged import Ragged
 from .read import is_made
 from .scope import HEAP_TYPE, Place, is_built_in
 from .state import (
+    OF_CLASS,
     ArrayContents,
     DictContents,
     GeneratorContents,
-    GrownContents,
     InstanceContents,
-    ListContents,
-    SetContents,
 )
 from .values import (
     CLASSES,
@@ -97,9 +95,8 @@ class Objects(Walker):
             contents = self.contents(value, node)
             if isinstance(contents, InstanceContents):
                 return self._of_instance(value, contents, name, node)
-            if isinstance(contents, ListContents | GrownContents | DictContents):
-                kind = dict if isinstance(contents, DictContents) else list
-                return self._method(kind, name, value, node)
+            if type(contents) in OF_CLASS:
+                return self._method(OF_CLASS[type(contents)], name, value, node)
             if isinstance(contents, ArrayContents):
                 return self._array_attribute(value, contents.value, name, node)
         if isinstance(value, Traced):
@@ -113,7 +110,7 @@ class Objects(Walker):
     def _method(self, kind: type, name: str, value: Any, node: ast.AST) -> Any:
         if not hasattr(kind, name):
             self.leave(f"there is no attribute {name!r}", node)
-        if kind not in (list, dict) and not _has_variable(name):
+        if kind not in (list, dict, set) and not _has_variable(name):
             self.ask_kind(value)
         return MethodOf(name, value)
 
@@ -493,8 +490,5 @@ class Objects(Walker):
             if isinstance(contents, GeneratorContents):
                 # Iterators of the library are read as generators, too (standard.py).
                 return self.refuse(node, "the class of an iterator", "use numbers or containers")
-            if isinstance(contents, SetContents):
-                return set
-            is_list = isinstance(contents, ListContents | GrownContents)
-            return list if is_list else np.ndarray
+            return OF_CLASS.get(type(contents), np.ndarray)
         return self.refuse(node, "the class of this", "use numbers or containers")

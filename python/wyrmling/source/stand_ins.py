@@ -6,6 +6,7 @@ One is read where arguments are computed: of known ones the function itself says
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,6 +65,8 @@ def stand_in(
             return None if name is None else read(name, args)
         return _as_numpy(walker, read(name, [integer_of(walker, arg, node) for arg in args]), node)
     owner = getattr(found, "__self__", None)
+    if found == itertools.chain.from_iterable:
+        return read(found.__name__, args)
     if isinstance(owner, np.ufunc) and len(args) == 3:
         name = f"{owner.__name__}_{found.__name__}"
         places = args[1] if isinstance(args[1], Row) else Row((args[1],))
@@ -90,8 +93,8 @@ def _text_for(walker: Walker, found: Any, args: Sequence[Any], node: ast.AST) ->
     whole = {np.unravel_index: args[:1], np.clip: args}.get(found, ())
     if not all(is_index(integer_of(walker, arg, node)) for arg in whole) or len(whole) == 2:
         return None
-    known = all(isinstance(one, Known) for one in args)
-    known = known and found not in (np.ndindex, np.ndenumerate)
+    goes = found in (np.ndindex, np.ndenumerate) or found.__module__ == "itertools"
+    known = not goes and all(isinstance(one, Known) for one in args)
     return None if known else standard.FUNCTIONS.get(found)
 
 

@@ -72,6 +72,53 @@ def chain(*iterables):
         yield from values
 
 
+def from_iterable(iterable):
+    for values in iterable:
+        yield from values
+
+
+def count(start=0, step=1):
+    while True:
+        yield start
+        start = start + step
+
+
+def repeat(object, times=None):
+    if times is None:
+        while True:
+            yield object
+    for _ in range(times):
+        yield object
+
+
+def islice(iterable, *ends):
+    start, stop, step = (0, *ends, 1) if len(ends) == 1 else (*ends, 1) if len(ends) == 2 else ends
+    start, step = start or 0, 1 if step is None else step
+    if start < 0 or step < 1 or (stop is not None and stop < start):
+        raise ValueError("no such slice, or one of nothing")
+    at, wanted = 0, start
+    if stop != 0:
+        for item in iterable:
+            if at == wanted:
+                yield item
+                wanted += step
+            at += 1
+            if at == stop:
+                break
+
+
+def compress(data, selectors):
+    for item, chosen in zip(data, selectors, strict=False):
+        if chosen:
+            yield item
+
+
+def filterfalse(function, iterable):
+    for item in iterable:
+        if not (item if function is None else function(item)):
+            yield item
+
+
 def pairwise(iterable):
     begun, last = False, None
     for item in iterable:
@@ -149,6 +196,20 @@ def combinations(iterable, r):
 
 def combinations_with_replacement(iterable, r):
     return chosen(iterable, r, 0)
+
+
+def permutations(iterable, r=None):
+    pool = tuple(iterable)
+    if r is not None and r < 0:
+        raise ValueError("r must be non-negative")
+    rows = [((), range(len(pool)))]
+    for _ in range(len(pool) if r is None else r):
+        rows = [
+            ((*row, pool[at]), [one for one in rest if one != at])
+            for row, rest in rows
+            for at in rest
+        ]
+    return each([row for row, _ in rows])
 
 
 def bit_length(number):
@@ -324,7 +385,8 @@ WRITTEN = (
     (np, (searchsorted, digitize, unravel_index, clip, fromiter)),
     (math, (isclose, hypot, dist)),
     (itertools, (chain, pairwise, accumulate, starmap, takewhile, dropwhile)),
-    (itertools, (product, combinations, combinations_with_replacement)),
+    (itertools, (product, combinations, combinations_with_replacement, permutations)),
+    (itertools, (count, repeat, islice, compress, filterfalse)),
     (np, (ndindex, ndenumerate)),
 )
 FUNCTIONS = {

@@ -229,6 +229,15 @@ Contents = (
 )
 
 
+OF_CLASS: dict[type, type] = {
+    ListContents: list,
+    GrownContents: list,
+    DictContents: dict,
+    SetContents: set,
+}
+"""The class of Python's whose methods contents have."""
+
+
 @dataclass(slots=True)
 class State:
     """What names stand for in each function that is being called, the innermost last."""

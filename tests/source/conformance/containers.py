@@ -1,5 +1,7 @@
 """Tuples, lists and dicts as values: items, slices, mutation and aliases."""
 
+import math
+
 from .case import at
 
 
@@ -373,3 +375,21 @@ def dict_updated_in_place(x):
     same = d
     d |= {"b": x * x, "c": 3.0 * x}
     return same["a"] * same["b"] + d["c"] * len(same)
+
+
+EDGES = {"a": ["b", "c"], "b": ["c", "d"], "c": ["a"], "d": []}
+
+
+@at(1.5)
+def set_that_grows(x):
+    seen, waiting, total = {"a"}, ["a"], 0.0
+    for _ in range(4):
+        node = waiting.pop(0)
+        total = total * x + math.sin(x * len(seen))
+        for other in EDGES[node]:
+            if other not in seen:
+                seen.add(other)
+                waiting.append(other)
+    seen.discard("a")
+    seen.discard("none")
+    return total * len(seen) + ("b" in seen) * x + ("a" in seen)

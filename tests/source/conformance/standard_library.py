@@ -149,3 +149,44 @@ def class_of_a_zip(x):
 def chained_expressions(x):
     parts = itertools.chain([x], (x * i for i in range(1, 3)), (v * v for v in (x, 2.0)))
     return sum(math.exp(v) for v in parts)
+
+
+@at(0.7)
+@at(-1.5)
+def counted_without_end(x):
+    for i in itertools.count(1):
+        x = x * 0.5 + math.sin(x)
+        if i > 3 or x > 2.0:
+            break
+    steps = itertools.islice(itertools.count(0.5, 0.25), 2, 6, 3)
+    return x + sum(math.cos(x * k) for k in steps)
+
+
+@at(0.7)
+@at(-0.7)
+def picked_of_several(x):
+    made = [math.sin(x), x, x * x, 1.0]
+    total = sum(itertools.islice(made, 3)) - sum(itertools.islice(made, 2, None)) * 2
+    total += sum(itertools.compress(made, [x > 0, 1, 0, True])) * x
+    total += sum(itertools.filterfalse(lambda t: t > 0.6, made))
+    for one in itertools.repeat(x, 3):
+        total = total * one + 0.5
+    total += len([0 for _ in itertools.repeat(None, 2)])
+    return total + sum(itertools.chain.from_iterable([made, [x]])) * math.exp(x)
+
+
+@at(0.7)
+def permutations_of_three(x):
+    rows = itertools.permutations([math.sin(x), x, 2.0])
+    pairs = itertools.permutations([x, 3.0, x * x], 2)
+    return sum(a + b * 2 + c * i for i, (a, b, c) in enumerate(rows)) + sum(
+        math.cos(a) * b for a, b in pairs
+    )
+
+
+@at(0.7)
+def words_of_a_text(x):
+    total = 0.0
+    for word in "sin 2 sin 3".split():
+        total = total + math.sin(x) if word == "sin" else total * float(word)
+    return total + x * len("a,b,,c".split(",")) + x * len("one\ntwo".splitlines())
