@@ -3,6 +3,7 @@ order in which it asks for them.
 """
 
 import enum
+from typing import Any, NamedTuple
 
 import pytest
 from outcomes import Raised, outcome, same
@@ -200,3 +201,43 @@ def test_another_member_is_read_anew(monkeypatch):
     fast = wy.compile(by, mode="source")
     given = [Color.RED, Color.GREEN, None, 1, "RED", Color.ROT]
     assert [fast(1.0, each) for each in given] == [2.0, 3.0, 1.0, 1.0, 1.0, 2.0]
+
+
+class Later(NamedTuple):
+    """Compares the other way round."""
+
+    at: float
+
+    def __lt__(self, other: Any) -> bool:
+        return self.at > other.at
+
+
+class Scaled(NamedTuple):
+    a: float
+    b: float
+
+    def __mul__(self, k: Any) -> "Scaled":
+        return Scaled(self.a * k, self.b * k)
+
+    def __iter__(self) -> Any:
+        return iter([2.0 * self.a])
+
+
+LATER = Later(2.0)
+
+
+@pytest.mark.parametrize(
+    ("f", "value", "slope"),
+    [
+        (lambda x: min(Later(x), Later(2.0)).at * x, 3.0, 2.0),
+        (lambda x: min(Later(x), LATER).at * x, 3.0, 2.0),
+        (lambda x: (Scaled(x, 1.0) * 2).b * x, 3.0, 2.0),
+        (lambda x: sum(Scaled(x, 1.0)), 3.0, 2.0),
+    ],
+)
+def test_tuples_whose_class_does_otherwise(f: Any, value: float, slope: float) -> None:
+    for _ in range(3):
+        assert wy.value_and_grad(f)(1.5) == (value, slope)
+        assert wy.compile(f)(1.5) == value
+    with pytest.raises(wy.SourceError, match="a named tuple with its own __"):
+        wy.compile(f, mode="source")(1.5)

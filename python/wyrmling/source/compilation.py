@@ -26,7 +26,7 @@ from .comprehensions import Comprehensions
 from .containers import Containers
 from .cuts import Cuts
 from .environment import Environment
-from .form import filled
+from .form import filled, refuse_own_methods
 from .frames import Frame
 from .generators import Generators
 from .grown import Grown
@@ -204,6 +204,7 @@ class _Arguments:
             )
             if type(given) is not tuple and not hasattr(given, "_fields"):
                 self.walker.refuse(self.node, "a tuple of a class of its own", "use a tuple")
+            refuse_own_methods(self.walker, type(given), self.node)
             return Row(items, type(given))
         if isinstance(given, list | dict):
             return self._container(given, place)

@@ -19,6 +19,7 @@ import numpy as np
 from .._core import Variable
 from ..ragged import Ragged
 from . import scope as places
+from .form import refuse_own_methods
 from .join import Retag
 from .refuse import Unreadable
 from .state import CellContents, DictContents, ListContents
@@ -190,6 +191,7 @@ class Environment(Walker):
             return Row(tuple(self.known(one, place.item(at), node) for at, one in enumerate(found)))
         if isinstance(found, tuple) and hasattr(kind, "_fields"):
             self.needs.instance(place, kind)
+            refuse_own_methods(self, kind, node)
             items = tuple.__iter__(found)
             return Row(
                 tuple(self.known(one, place.item(at), node) for at, one in enumerate(items)), kind

@@ -71,6 +71,19 @@ def is_named_class(cls: Any) -> bool:
     return bool(cls.__getitem__ is tuple.__getitem__ and cls.__iter__ is tuple.__iter__)
 
 
+OF_TUPLES = (
+    *("__add__", "__bool__", "__contains__", "__eq__", "__ge__", "__getitem__", "__gt__"),
+    *("__iter__", "__le__", "__len__", "__lt__", "__mul__", "__ne__", "__rmul__"),
+)
+
+
+def refuse_own_methods(walker: Any, cls: type, node: Any) -> None:
+    """Refuses a class of tuples that does otherwise than tuples do."""
+    for name in OF_TUPLES:
+        if getattr(cls, name, None) is not getattr(tuple, name, None):
+            walker.refuse(node, f"a named tuple with its own {name}", "use a dataclass")
+
+
 @dataclass(frozen=True)
 class MakeNamed:
     """Makes a named tuple of its fields."""

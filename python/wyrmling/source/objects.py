@@ -19,6 +19,7 @@ import numpy as np
 
 from .._core import Variable
 from ..ragged import Ragged
+from .form import refuse_own_methods
 from .read import is_made
 from .scope import HEAP_TYPE, Place, is_built_in
 from .state import (
@@ -294,6 +295,7 @@ class Objects(Walker):
         if issubclass(made, tuple) and hasattr(made, "_fields"):
             if getattr(new, "__globals__", {}).get("__name__") != f"namedtuple_{made.__name__}":
                 self.refuse(node, "a named tuple with its own __new__", "use a dataclass")
+            refuse_own_methods(self, made, node)
             return self._named_tuple(made, args, keywords, node)
         is_abstract = bool(getattr(made, "__abstractmethods__", None))
         plain = type(made) in (type, abc.ABCMeta) and new is object.__new__ and not is_abstract
