@@ -65,7 +65,7 @@ def stand_in(
             return None if name is None else read(name, args)
         return _as_numpy(walker, read(name, [integer_of(walker, arg, node) for arg in args]), node)
     owner = getattr(found, "__self__", None)
-    if found == itertools.chain.from_iterable:
+    if owner is itertools.chain and found.__name__ == "from_iterable":
         return read(found.__name__, args)
     if isinstance(owner, np.ufunc) and len(args) == 3:
         name = f"{owner.__name__}_{found.__name__}"
