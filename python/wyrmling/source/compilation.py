@@ -20,6 +20,7 @@ from . import form, read, refuse
 from . import scope as places
 from .arguments import Opened
 from .arrays import Arrays
+from .attributes import Attributes
 from .builtins import Builtins
 from .calls import Calls
 from .comprehensions import Comprehensions
@@ -38,7 +39,6 @@ from .methods import Methods
 from .names import Scope
 from .nested import Nested
 from .numbers import Numbers
-from .objects import Objects
 from .patterns import Patterns
 from .reductions import Reductions
 from .result import OutputLeaf, Results, Returned
@@ -73,7 +73,7 @@ class Interpreter(
     Rounding,
     Mathematics,
     Methods,
-    Objects,
+    Attributes,
     Containers,
     Sequences,
     Truth,

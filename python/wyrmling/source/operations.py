@@ -324,7 +324,7 @@ class Operations:
         raise NotImplementedError
 
     def attribute(self, value: Any, name: str, node: ast.AST) -> Any:
-        """An attribute (``objects.py``)."""
+        """An attribute (``attributes.py``)."""
         raise NotImplementedError
 
     def store_attribute(self, owner: Any, name: str, value: Any, node: ast.AST) -> None:
