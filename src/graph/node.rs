@@ -59,7 +59,7 @@ pub(super) struct Hooks {
 /// What every node carries.
 pub struct Core {
     value: RefCell<Value>,
-    /// The change counter when the value was computed.
+    /// All changes up to this number, of the change counter, are in the value.
     version: Cell<u64>,
     /// The change counter when the value was last known to be current.
     checked: Cell<u64>,
@@ -76,7 +76,7 @@ pub struct Core {
 }
 
 impl Core {
-    /// A core whose value was computed from what was there at `version`.
+    /// A core whose value was computed from what was there at `version`, or later.
     #[inline]
     pub(super) fn new(value: Value, version: u64, flags: Flags) -> Self {
         let integers = !value.dtype().is_real();
@@ -120,13 +120,12 @@ impl Core {
         self.value.borrow().dtype()
     }
 
-    /// Replaces the value.
+    /// Replaces the value; a [version](Self::set_version) goes with the change.
     ///
     /// # Errors
     /// As [`borrow_mut`](Self::borrow_mut).
-    pub(super) fn set(&self, value: Value, version: u64) -> Result<()> {
+    pub(super) fn set(&self, value: Value) -> Result<()> {
         *self.borrow_mut()? = value;
-        self.version.set(version);
         Ok(())
     }
 
@@ -153,8 +152,15 @@ impl Core {
         self.version.get()
     }
 
+    /// The change counter when the value was last known to be current; the largest number for a leaf.
+    #[inline]
+    pub(super) fn checked(&self) -> u64 {
+        self.checked.get()
+    }
+
+    #[inline]
     pub(super) fn is_current(&self, now: u64) -> bool {
-        self.checked.get() >= now
+        self.checked() >= now
     }
 
     pub(super) fn confirm(&self, now: u64) {
@@ -319,7 +325,7 @@ pub trait Node: 'static {
         0
     }
 
-    /// Computes the value from the parents' values.
+    /// Computes the value from the parents' values; a version goes with it.
     ///
     /// # Errors
     /// Whatever the operator reports; the old value is then gone.

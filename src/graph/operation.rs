@@ -182,8 +182,12 @@ impl<O: AsOperator, P: Parents> Operation<O, P> {
     /// Applies `op` to `parents`, whose values must be current.
     pub(super) fn new(op: O, parents: P) -> Result<Self> {
         reserve::check()?;
-        // Before the values are read: a table may change meanwhile.
-        let now = changes();
+        // Before the values are read: a table may change meanwhile, and may have since the parents were brought up
+        // to date.
+        let now = parents.with_cores(|cores| {
+            let checked = cores.iter().map(|core| core.checked());
+            checked.fold(changes(), u64::min)
+        });
         let below = parents.with_cores(|cores| {
             let flags = cores.iter().map(|core| core.flags());
             let below = flags.fold(Flags::NONE, |all, flags| all | flags);
@@ -235,11 +239,10 @@ impl<O: AsOperator, P: Parents> Node for Operation<O, P> {
         let Some(parents) = &self.parents else {
             return Ok(());
         };
-        let now = changes();
         let reuse = self.core.recycle();
         let value = parents
             .with_cores(|cores| with_values(cores, |args| apply_or_offload(&self.op, args, reuse)));
-        self.core.set(value?, now)
+        self.core.set(value?)
     }
 
     fn backward(&self, g: Value, _: Internal) -> Result<()> {

@@ -157,6 +157,9 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
         poller.step(NODE)?;
         if !node.core().is_leaf() && node.newest_parent() > node.core().version() {
             node.evaluate(Internal)?;
+            // Not the counter as it is by now: other threads and operators of the caller's change leaves meanwhile,
+            // of which nodes before this one may have seen nothing.
+            node.core().set_version(now);
         }
         node.core().confirm(now);
     }

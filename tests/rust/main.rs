@@ -5,6 +5,7 @@
 mod array;
 mod assignment;
 mod block_derivatives;
+mod changing_leaves;
 mod checkpoint;
 mod claims;
 mod common;

@@ -1,0 +1,98 @@
+//! Leaves that change while values are computed, by an operator of the caller's or another thread: what is read
+//! afterwards is of what they hold then.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use wyrmling::array::{View, ViewMut};
+use wyrmling::graph::Parameter;
+use wyrmling::rules::{Ex, Operator};
+use wyrmling::{Array, Input, Result, Type, Variable};
+
+use crate::common::gradient_numbers;
+use crate::common::operators::{apply, reals, results};
+
+type Change = Box<dyn FnOnce() -> Result<()>>;
+
+thread_local! {
+    /// What the operator does the next time that it runs.
+    static CHANGE: RefCell<Option<Change>> = const { RefCell::new(None) };
+}
+
+fn plan(change: impl FnOnce() -> Result<()> + 'static) {
+    CHANGE.set(Some(Box::new(change)));
+}
+
+/// Its operand; a change is made before it is read.
+#[derive(Debug)]
+struct Changing;
+
+impl Operator for Changing {
+    fn name(&self) -> &str {
+        "changing"
+    }
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        Ok(args[0].clone())
+    }
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        if let Some(change) = CHANGE.take() {
+            change()?;
+        }
+        results(&mut out).copy_from_slice(reals(&args[0]));
+        Ok(())
+    }
+    fn vjp<'t>(&self, _: usize, g: Ex<'t>, _: Ex<'t>, _: &[Ex<'t>]) -> Option<Ex<'t>> {
+        Some(g)
+    }
+    fn stays_in_thread(&self) -> bool {
+        true
+    }
+}
+
+/// `(2 x)²` by way of the operator, and nodes above that are computed after it.
+fn squared(x: Variable) -> Result<Variable> {
+    Ok((apply(Changing, [&(x * 2.0).boxed()])?.square() + 0.0).boxed())
+}
+
+#[test]
+fn a_value_that_is_set_while_others_are_computed_is_seen_by_all() -> Result<()> {
+    let x = Input::new(1.0);
+    let y = squared(x.clone().boxed())?;
+    let inner = x.clone();
+    plan(move || inner.set_value(5.0));
+    x.set_value(3.0)?;
+    y.forward()?;
+    assert_eq!((x.item()?, y.item()?), (5.0, 100.0));
+    Ok(())
+}
+
+#[test]
+fn what_another_thread_changes_while_values_are_computed_is_seen_by_all() -> Result<()> {
+    let w = Parameter::new(1.0);
+    let y = squared(w.clone().boxed())?;
+    let table = Arc::clone(w.param().table());
+    plan(move || {
+        let write = move || table.write(&Array::from(5.0));
+        std::thread::spawn(write).join().expect("no panic")
+    });
+    w.set_value(3.0)?;
+    y.forward()?;
+    assert_eq!((w.item()?, y.item()?), (5.0, 100.0));
+    y.try_backward()?;
+    assert_eq!(gradient_numbers(w.grad()), [40.0]);
+    Ok(())
+}
+
+#[test]
+fn a_value_that_is_set_between_operands_of_a_new_node_is_seen_by_it() -> Result<()> {
+    let (x, other) = (Input::new(1.0), Input::new(1.0));
+    let twice = x.clone() * 2.0;
+    let changing = apply(Changing, [&other.clone().boxed()])?;
+    other.set_value(0.0)?;
+    let inner = x.clone();
+    plan(move || inner.set_value(5.0));
+    // The first operand is brought up to date, then the second.
+    let sum = twice + changing;
+    assert_eq!((x.item()?, sum.item()?), (5.0, 10.0));
+    Ok(())
+}
