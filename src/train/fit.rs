@@ -8,8 +8,8 @@
 //! Limits: data are columns in memory or mapped there, and an observer is called once an epoch.
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::data::Feeds;
@@ -329,19 +329,19 @@ fn access(workers: usize) -> Access {
 
 /// Runs the window of an epoch that is there on all workers. If several fail, the error is that of the
 /// worker with the lowest number. A single worker runs in the pool, too: operators that run in a pool do not split their
-/// work among threads.
+/// work among threads. Each worker has a thread of the pool for itself: one that was queued there might be begun by a
+/// thread that waits within an operator of the caller's which uses rayon, and workers wait for each other.
 fn run_window(crew: &mut [Worker<'_>], pool: &rayon::ThreadPool, samples: &Samples) -> Result<()> {
-    let mut results: Vec<Result<()>> = crew.iter().map(|_| Ok(())).collect();
     // The caller's own operators run in the workers. If one asks for a table of this run, it gets an
     // error: it would wait for itself.
     let membership = &Membership::of_this_thread();
-    pool.scope(|scope| {
-        for (worker, result) in crew.iter_mut().zip(&mut results) {
-            scope.spawn(move |_| {
-                *result = membership
-                    .join(|| interrupt::with_stop_flag(worker.stop(), || worker.window(samples)));
-            });
-        }
+    let crew: Vec<_> = crew.iter_mut().map(Mutex::new).collect();
+    let results = pool.broadcast(|thread| {
+        // No other thread has asked for this one.
+        let mut worker = crew[thread.index()]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        membership.join(|| interrupt::with_stop_flag(worker.stop(), || worker.window(samples)))
     });
     results.into_iter().collect()
 }

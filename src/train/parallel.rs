@@ -157,20 +157,15 @@ pub fn parallel<R: Send>(
         optimizer.state(table)?;
     }
     let _training = Table::begin_training(tables.iter().map(|table| &**table))?;
-    let work = &work;
-    let mut results: Vec<Option<Result<R>>> = (0..workers).map(|_| None).collect();
-    pool.scope(|scope| {
-        for (number, result) in results.iter_mut().enumerate() {
-            scope.spawn(move |_| {
-                *result = Some(work(Member {
-                    number,
-                    workers,
-                    rng: stream(seed, number, 0),
-                    optimizer,
-                    tables,
-                }));
-            });
-        }
+    // Each worker has a thread for itself, as those of [`fit`](super::fit()).
+    let results = pool.broadcast(|thread| {
+        work(Member {
+            number: thread.index(),
+            workers,
+            rng: stream(seed, thread.index(), 0),
+            optimizer,
+            tables,
+        })
     });
-    results.into_iter().flatten().collect()
+    results.into_iter().collect()
 }

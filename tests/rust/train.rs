@@ -287,6 +287,34 @@ fn a_worker_that_panics_ends_the_run() {
     );
 }
 
+/// An operator that uses rayon runs in the pool of the workers, and waits by doing what is queued there: no worker is.
+#[test]
+fn no_worker_runs_within_the_operator_of_another() {
+    let (give, get) = channel();
+    std::thread::spawn(move || {
+        let w = Parameter::new(1.0);
+        let (loss, setting) = watched(&w, |_| {
+            let split = |_: usize| rayon::join(|| sines(1000), || sines(1000));
+            rayon::join(|| split(0), || split(1));
+            Ok(())
+        });
+        let setting = Fit {
+            threads: 4,
+            deterministic: true,
+            epochs: 0..400,
+            ..setting
+        };
+        give.send(train(&loss, &setting, 1e-6).is_ok())
+    });
+    let ended = get.recv_timeout(Duration::from_secs(60));
+    assert_eq!(ended, Ok(true), "workers wait for each other");
+}
+
+/// Some work.
+fn sines(count: u32) -> f64 {
+    (0..count).map(|k| f64::from(k).sin()).sum()
+}
+
 /// A worker's operator is heard by the flag that ends the run, as the caller's thread is.
 #[test]
 fn a_run_that_is_stopped_ends_after_the_batches_at_hand() {
