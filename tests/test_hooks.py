@@ -38,6 +38,45 @@ def test_hooks_on_leaves_and_on_graphs():
     assert x.grad.item() == 12.0
 
 
+def test_a_hook_may_give_rows():
+    table = wy.Parameter(np.ones((4, 2)))
+
+    def halved(g):
+        return wy.SparseGrad(g.indices, 0.5 * g.values, g.shape)
+
+    handle = table.register_hook(halved)
+    loss = table[[0, 0, 3]].sum()
+    loss.backward()
+    assert isinstance(table.grad, wy.SparseGrad)
+    expected = np.outer([1.0, 0.0, 0.0, 0.5], [1.0, 1.0])
+    np.testing.assert_array_equal(table.grad.to_dense(), expected)
+    handle.remove()
+    # Rows in the place of an array, of a gradient that is a graph, and of a result of an operator.
+    row = wy.SparseGrad([2, 2], [[1.0, 2.0], [3.0, 4.0]], (4, 2))
+    expected = [[0.0, 0.0], [0.0, 0.0], [4.0, 6.0], [0.0, 0.0]]
+    for of in (table, 1.0 * table):
+        for create_graph in (False, True):
+            handle = of.register_hook(lambda g: row)
+            table.zero_grad()
+            (of * of).sum().backward(create_graph=create_graph)
+            handle.remove()
+            found = table.grad
+            found = found.value if create_graph else found
+            found = found.to_dense() if isinstance(found, wy.SparseGrad) else found
+            np.testing.assert_array_equal(found, expected)
+    table.zero_grad()
+    wrong = [
+        wy.SparseGrad([0], [[1.0, 2.0]], (5, 2)),
+        wy.SparseGrad([0], np.ones((1, 2), np.float32), (4, 2)),
+    ]
+    for given in wrong:
+        handle = table.register_hook(lambda g, given=given: given)
+        with pytest.raises(ValueError, match=r"hook: expected .* float64 and shape \(4, 2\)"):
+            loss.backward()
+        handle.remove()
+    assert table.grad is None
+
+
 def test_hooks_of_a_parameter_are_those_of_its_thread():
     w = wy.Parameter(3.0)
 

@@ -14,9 +14,9 @@ use super::depth::deeper;
 use super::error::raised;
 use super::handle::Handle;
 use super::holders::What;
-use super::sparse::gradient;
+use super::sparse::{SparseGrad, gradient};
 use super::variable::PyVariable;
-use crate::array::{Array, DType};
+use crate::array::DType;
 use crate::error::Result;
 use crate::graph::{Constant, Hook, Variable};
 use crate::table::Gradient;
@@ -33,12 +33,16 @@ pub(super) fn holdings(node: &Variable, f: &mut dyn FnMut(&Held)) {
     }
 }
 
-/// What a hook gave back: nothing, or numbers of the gradient's type.
-fn changed(answer: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Array>> {
+/// What a hook gave back: nothing, rows, or numbers of the gradient's type.
+fn changed(answer: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Gradient>> {
     if answer.is_none() {
         return Ok(None);
     }
-    convert::array_of("the gradient that a hook returned", answer, dtype).map(Some)
+    if let Ok(sparse) = answer.cast::<SparseGrad>() {
+        return Ok(Some(Gradient::Rows(sparse.get().rows().clone())));
+    }
+    let array = convert::array_of("the gradient that a hook returned", answer, dtype)?;
+    Ok(Some(Gradient::Dense(array)))
 }
 
 impl Hook for PyHook {
@@ -47,7 +51,7 @@ impl Hook for PyHook {
         let call = |py: Python<'_>| -> PyResult<_> {
             let g = gradient(py, g)?;
             let answer = deeper("hook", || self.0.get(py)?.call1((g,)))?;
-            Ok(changed(&answer, dtype)?.map(Gradient::Dense))
+            changed(&answer, dtype)
         };
         Python::attach(call).map_err(raised)
     }
@@ -60,7 +64,10 @@ impl Hook for PyHook {
             if let Ok(variable) = answer.cast::<PyVariable>() {
                 return Ok(Some(variable.get().node()?.into_owned()));
             }
-            Ok(changed(&answer, dtype)?.map(|a| Constant::new(a).boxed()))
+            let Some(gradient) = changed(&answer, dtype)? else {
+                return Ok(None);
+            };
+            Ok(Some(Constant::new(gradient.try_to_dense()?).boxed()))
         };
         Python::attach(call).map_err(raised)
     }

@@ -217,9 +217,9 @@ impl PyVariable {
     /// complete and before it goes on; what the hook returns, unless None, takes its place.
     ///
     /// The gradient is an array (a ``SparseGrad`` where it came from lookups alone), or a
-    /// ``Variable`` where it is a graph; one in its place has the same shape and type. Returns an
-    /// object whose ``remove()`` takes the hook away. Raises TypeError if no gradient flows through
-    /// this variable. A hook may refer to this variable, or to any other:
+    /// ``Variable`` where it is a graph; one in its place is any of these, of the same shape and
+    /// type. Returns an object whose ``remove()`` takes the hook away. Raises TypeError if no
+    /// gradient flows through this variable. A hook may refer to this variable, or to any other:
     /// Python's garbage collector sees through graphs. Those of a Parameter are called by passes of
     /// the thread that made it: in another, RuntimeError is raised.
     ///

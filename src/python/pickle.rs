@@ -18,7 +18,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::convert;
 use super::fit::PyHistory;
-use super::items::{items, required};
+use super::items::items;
 use super::leaf::{PyIndexInput, PyInput, PyParameter};
 use super::optim::PyOptimizer;
 use super::program::PyProgram;
@@ -28,12 +28,12 @@ use super::sampling::{Draws, PySampler, shape_object};
 use super::solvers::PyCsrMatrix;
 use super::sparse::SparseGrad;
 use super::variable::PyVariable;
-use crate::array::{Array, Type};
+use crate::array::Array;
 use crate::graph::Parameter;
 use crate::optim::{Rule, Settings, Snapshot};
 use crate::process::Mutex;
 use crate::python::once::intern;
-use crate::table::{Gradient, Rows};
+use crate::table::Gradient;
 use crate::train;
 
 /// What makes an object, and its arguments.
@@ -87,18 +87,12 @@ impl PyParameter {
         };
         let ty = param.table().ty();
         let gradient = match grad.cast::<SparseGrad>() {
-            Ok(sparse) => {
-                let indices = convert::indices("indices", &sparse.getattr("indices")?, &|| None)?;
-                let values = convert::array_of("values", &sparse.getattr("values")?, ty.dtype)?;
-                let shape = required("shape", &sparse.getattr("shape")?)?;
-                let shape: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
-                Gradient::Rows(Rows::new(Type::new(ty.dtype, &shape), indices, values)?)
-            }
+            Ok(sparse) => Gradient::Rows(sparse.get().rows().clone()),
             Err(_) => Gradient::Dense(convert::array_of("gradient", grad, ty.dtype)?),
         };
         if gradient.ty() != *ty {
             return Err(PyValueError::new_err(
-                "gradient: it does not have the parameter's shape",
+                "gradient: it does not have the parameter's shape and type",
             ));
         }
         param.set_gradient(gradient);

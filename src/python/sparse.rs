@@ -37,6 +37,11 @@ pub(super) struct SparseGrad {
 }
 
 impl SparseGrad {
+    /// The rows.
+    pub(super) fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
     /// How many numbers it holds.
     fn size(&self) -> usize {
         self.rows.len() * self.rows.ty().shape[1..].iter().product::<usize>()
