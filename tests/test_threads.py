@@ -133,6 +133,27 @@ def test_a_graph_sees_what_another_thread_assigned():
     assert y.item() == 6.0
 
 
+def test_what_another_thread_assigns_while_values_are_computed_is_seen_afterwards():
+    w = wy.Parameter(1.0)
+    assigned = []
+
+    @wy.primitive
+    def slow(x):
+        if assigned:
+            value = assigned.pop()
+            in_thread(lambda: setattr(w, "value", value))
+        return x
+
+    slow.defvjp(lambda g, answer, x: g)
+    y = slow(2.0 * w).square() + 0.0
+    assigned.append(3.0)
+    w.value = 2.0
+    y.forward()
+    assert (w.item(), y.item()) == (3.0, 36.0)
+    y.backward()
+    assert w.grad == 24.0
+
+
 def test_programs_cross_threads():
     x, w = wy.Input([0.0], name="x"), wy.Parameter([2.0])
     program = wy.freeze((x * w).sum())
