@@ -135,17 +135,22 @@ def test_a_graph_sees_what_another_thread_assigned():
 
 def test_what_another_thread_assigns_while_values_are_computed_is_seen_afterwards():
     w = wy.Parameter(1.0)
-    assigned = []
+    assigned, calls = [5.0], []
 
     @wy.primitive
     def slow(x):
+        calls.append(float(x))
         if assigned:
             value = assigned.pop()
             in_thread(lambda: setattr(w, "value", value))
         return x
 
     slow.defvjp(lambda g, answer, x: g)
+    # While the graph is built, and while values are computed anew.
     y = slow(2.0 * w).square() + 0.0
+    assert (w.item(), y.item(), calls) == (5.0, 100.0, [2.0, 10.0])
+    slow(3.0 * w)
+    assert calls == [2.0, 10.0, 15.0]
     assigned.append(3.0)
     w.value = 2.0
     y.forward()

@@ -143,6 +143,12 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         Ok(parameters)
     }
 
+    /// Another number after the value has changed.
+    #[cfg(feature = "python")]
+    pub(crate) fn version(&self) -> u64 {
+        self.0.version()
+    }
+
     /// What the node is.
     pub fn kind(&self) -> Kind<'_> {
         self.0.kind()

@@ -426,6 +426,7 @@ fn apply_primitive<'py>(
         return Err(Error::Value(format!("{name}: expected an operand or more, got none")).into());
     }
     let operands = nodes.iter().map(Variable::ty).collect::<Result<Vec<_>>>()?;
+    let versions: Vec<u64> = nodes.iter().map(Variable::version).collect();
     let values = nodes
         .iter()
         .map(Variable::value)
@@ -448,9 +449,12 @@ fn apply_primitive<'py>(
         let first: Results = found.into_iter().map(|(array, _)| array).collect();
         Ok((labels, first))
     })?;
+    // The function, or another thread meanwhile, may have changed what the operands are computed from.
+    nodes.iter().try_for_each(Variable::forward)?;
+    let is_of_these = nodes.iter().map(Variable::version).eq(versions);
     let known = LastResults {
         types: HashMap::from([(operands, first.iter().map(Array::ty).collect())]),
-        first: Some(first),
+        first: is_of_these.then_some(first),
     };
     let op = Primitive::shared(definition, labels, seen, Out::Called(Mutex::new(known)))?;
     let result = Variable::apply(OpRef::Shared(Arc::clone(&op) as _), &nodes)?;
