@@ -133,3 +133,57 @@ fn ranges_whose_ends_are_on_the_other_side_do_what_the_interpreter_does() {
         assert_eq!(agrees(&down, [end, start, end - 3000]), Some(3000));
     }
 }
+
+/// A loop that keeps numbers on a tape and one that takes them, each of which compares at the end of a turn:
+/// what is made of the numbers, in the order in which they are taken.
+fn kept_and_taken() -> Function {
+    let b = Builder::new();
+    let end = b.parameter(ValueKind::Int);
+    let (zero, one) = (b.literal(0i64.into()), b.literal(1i64.into()));
+    let exit = b.exit("an integer of more than 64 bits", 0);
+    let compute = |op, args: [ValueId; 2], exit| b.compute(op, &args, exit).expect("integers");
+    let to = |block, args: &[ValueId]| Target {
+        block,
+        args: args.to_vec(),
+    };
+    let tape = b.tape(vec![ValueKind::Int]);
+    let before = b.current();
+    let [keep, take, after] = [(); 3].map(|()| b.block());
+    let close = |block, next_block, i: ValueId, found: ValueId| {
+        let next = compute(S::IntAdd, [i, one], Some(exit));
+        let condition = compute(S::CompareInt(Comparison::Less), [i, end], None);
+        b.terminate(Terminator::Branch {
+            condition,
+            then: to(block, &[next, found]),
+            otherwise: to(next_block, &[zero, found]),
+        });
+    };
+    b.switch_to(before).expect("there");
+    b.terminate(Terminator::Jump(to(keep, &[zero, zero])));
+    b.switch_to(keep).expect("there");
+    let [i, found] = [(); 2].map(|()| b.parameter(ValueKind::Int));
+    b.push(tape, &[i]).expect("an integer");
+    close(keep, take, i, found);
+    b.switch_to(take).expect("there");
+    let [i, found] = [(); 2].map(|()| b.parameter(ValueKind::Int));
+    let taken = b.pop(tape).expect("it is there")[0];
+    let twice = compute(S::IntAdd, [found, found], Some(exit));
+    let mixed = compute(S::IntXor, [twice, taken], None);
+    close(take, after, i, mixed);
+    b.switch_to(after).expect("there");
+    let results = [(); 2].map(|()| b.parameter(ValueKind::Int));
+    b.terminate(Terminator::Return(results.to_vec()));
+    b.finish("kept_and_taken").expect("well formed")
+}
+
+#[test]
+fn what_a_turn_keeps_is_kept_once() {
+    let compiled = Compiled::new(kept_and_taken()).expect("well formed");
+    assert_eq!(compiled.why_interpreted(), None);
+    for end in [-1, 0, 1, 2, 3, 4, 7, 40] {
+        let data = [Datum::Int(end)];
+        let expected = interpret(compiled.function(), &data, 1_000_000).expect("well formed");
+        let found = compiled.run(&data).expect("well formed");
+        assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{end}");
+    }
+}

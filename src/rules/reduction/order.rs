@@ -190,6 +190,10 @@ impl Operator for SearchSorted {
         "searchsorted"
     }
 
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
+    }
+
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [sorted, x] = arity::<2>("searchsorted", args)?;
         real("searchsorted", x)?;
