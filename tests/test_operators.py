@@ -235,7 +235,7 @@ TABLE = [name for name, *_ in wy._core.operators()]
 def test_all_ways_to_write_an_operator_agree(name, rng):
     x, y = rng.uniform(0.3, 2.0, (2, 2, 2))
     narrow, rows = np.ones((2, 2), np.float32), np.array([1, 0])
-    ours = {"wy": wy, "np": np, "x": wy.Variable(x), "y": wy.Variable(y), "rows": rows}
+    ours = {"wy": wy, "np": np, "x": wy.Input(x), "y": wy.Input(y), "rows": rows}
     ours["scipy"] = scipy
     theirs = {"np": np, "scipy": scipy, "x": x, "y": y}
     ways = [way for way in operators["ways"](name) if way]

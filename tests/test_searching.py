@@ -37,7 +37,7 @@ def test_places_are_numpys(name, side):
 
 
 @pytest.mark.parametrize("right", [False, True])
-@pytest.mark.parametrize("bins", [EDGES, EDGES[::-1], [2.0], [], [1.0, 1.0]])
+@pytest.mark.parametrize("bins", [EDGES, EDGES[::-1], [2.0], [], [1.0, 1.0], [0.0, np.nan]])
 def test_bins_are_numpys_rising_or_falling(bins, right):
     for numbers in (NUMBERS, 0.3):
         found = np.digitize(wy.Input(numbers), bins, right)
@@ -73,6 +73,12 @@ def test_functions_are_read_and_traced(mode):
         np.testing.assert_array_equal(by_x, rows[at])
         np.testing.assert_allclose(by_rows, np.bincount(at, x, 3))
         np.testing.assert_array_equal(slopes[1](x, rows), EDGES[np.searchsorted(EDGES, x) - 1])
+
+
+def test_what_cannot_change_is_answered_plainly():
+    x = wy.Variable(NUMBERS)
+    for found in (np.searchsorted(EDGES, x), np.digitize(x, EDGES), x.searchsorted(0.5)):
+        assert not isinstance(found, wy.Variable)
 
 
 def test_what_is_refused_is_said():

@@ -1,7 +1,7 @@
 """Where numbers stand in a sorted vector: ``np.searchsorted`` and ``np.digitize`` of variables.
 
 The number of a bin is an integer that looks up rows (``w[np.digitize(price, edges)]``), in graphs
-and programs too. It has no gradient.
+and programs too. It has no gradient: of what cannot change later NumPy gives it, plain.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from .. import _core
 from ..arguments import check_choice, check_flag
 from .indexing import take
-from .operand import Like
-from .predicates import value
+from .operand import Like, plain
+from .predicates import changes, value
 
 
 def searchsorted(a: Like, v: Like, side: str = "left", sorter: Any = None) -> Any:
@@ -23,6 +23,8 @@ def searchsorted(a: Like, v: Like, side: str = "left", sorter: Any = None) -> An
     >>> searchsorted([1.0, 2.0, 4.0], _core.Input([2.0, np.nan])).value
     array([1, 3])
     """
+    if not changes(a, v, sorter):
+        return np.searchsorted(plain(a), plain(v), side, plain(sorter))  # type: ignore[call-overload]
     check_choice("searchsorted: side", side, ("left", "right"))
     return _core.searchsorted(a if sorter is None else take(a, sorter), v, side == "right")
 
@@ -34,9 +36,11 @@ def digitize(x: Like, bins: Like, right: bool = False) -> Any:
     array([2, 1, 0])
     """
     edges = np.asarray(value("digitize", bins))
+    if not changes(x):
+        return np.digitize(plain(x), edges, right)
     # NumPy compares the bins with each other.
     np.digitize(0.0, edges)
     after = not check_flag("digitize: right", right)
-    if len(edges) > 1 and edges[0] > edges[-1]:
+    if len(edges) > 1 and not edges[0] <= edges[-1]:
         return len(edges) - _core.searchsorted(edges[::-1], x, after)
     return _core.searchsorted(edges, x, after)

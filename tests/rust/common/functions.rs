@@ -378,14 +378,8 @@ impl Generator {
     }
 
     /// The start of a loop that counts to a number: the header and its parameters, the counter last.
-    /// Then comes its body, which is in the header itself if the counter is looked at in the end.
-    fn count_to(
-        &mut self,
-        most: ValueId,
-        args: Vec<ValueId>,
-        counts: [usize; 3],
-        tests_at_end: bool,
-    ) -> Loop {
+    /// Then comes its body.
+    fn count_to(&mut self, most: ValueId, args: Vec<ValueId>, counts: [usize; 3]) -> Loop {
         let (zero, one) = (self.literal(Datum::Int(0)), self.literal(Datum::Int(1)));
         let mut args = args;
         args.push(zero);
@@ -395,32 +389,17 @@ impl Generator {
         let changing = self.parameters(counts);
         let count = self.builder.parameter(ValueKind::Int);
         self.scope.ints.push(count);
-        let after = self.new_block();
         let less = self.compute(S::CompareInt(Comparison::Less), &[count, most]);
-        if !tests_at_end {
-            let body = self.new_block();
-            self.branch(less, to(body, Vec::new()), to(after, changing.clone()));
-            self.go_to(body);
-        }
+        let (body, after) = (self.new_block(), self.new_block());
+        self.branch(less, to(body, Vec::new()), to(after, changing.clone()));
+        self.go_to(body);
         let next = self.compute(S::IntAdd, &[count, one]);
         Loop {
             header,
             after,
             changing,
             next,
-            goes_on: tests_at_end.then_some(less),
         }
-    }
-
-    /// The end of a turn.
-    fn close(&mut self, l: &Loop, args: Vec<ValueId>) {
-        let mut again = args.clone();
-        again.push(l.next);
-        match l.goes_on {
-            Some(goes_on) => self.branch(goes_on, to(l.header, again), to(l.after, args)),
-            None => self.jump(l.header, again),
-        }
-        self.go_to(l.after);
     }
 
     /// A loop with values that change, swap or stay, and perhaps a way back or out in its midst.
@@ -430,7 +409,7 @@ impl Generator {
         let most = self.literal(most);
         let counts = self.counts();
         let args = self.some(counts);
-        let l = self.count_to(most, args, counts, false);
+        let l = self.count_to(most, args, counts);
         if self.below(3) > 0 {
             self.statements(depth - 1);
         }
@@ -453,29 +432,31 @@ impl Generator {
         if counts[0] == 2 && self.below(2) == 0 {
             again.swap(0, 1);
         }
-        self.close(&l, again);
+        again.push(l.next);
+        self.jump(l.header, again);
+        self.go_to(l.after);
         self.scope = outside;
         self.parameters(counts);
     }
 
     /// A loop that fills a tape, and one that empties it. Not all that is kept is read.
     fn tape(&mut self) {
-        let tests_at_end = self.below(2) == 0;
         let outside = self.scope.clone();
         let tape = self.builder.tape(vec![float(), ValueKind::Int, float()]);
-        let most = Datum::Int(self.below(8) as i64);
+        let most = Datum::Int(self.below(4) as i64);
         let most = self.literal(most);
         let start = self.some([1, 0, 0]);
-        let l = self.count_to(most, start, [1, 0, 0], tests_at_end);
+        let l = self.count_to(most, start, [1, 0, 0]);
         self.arithmetic();
         let mut record = self.some([1, 1, 1]);
         record[2] = self.float();
         self.builder.push(tape, &record).expect("fitting kinds");
-        let changed = self.float();
-        self.close(&l, vec![changed]);
+        let again = vec![self.float(), l.next];
+        self.jump(l.header, again);
+        self.go_to(l.after);
         self.scope = outside.clone();
         let between = self.parameters([1, 0, 0]);
-        let l = self.count_to(most, between, [1, 0, 0], tests_at_end);
+        let l = self.count_to(most, between, [1, 0, 0]);
         let popped = self.builder.pop(tape).expect("it is there");
         self.scope.floats.push(popped[0]);
         if self.below(2) == 0 {
@@ -485,8 +466,9 @@ impl Generator {
             self.scope.floats.push(popped[2]);
         }
         self.arithmetic();
-        let changed = self.float();
-        self.close(&l, vec![changed]);
+        let again = vec![self.float(), l.next];
+        self.jump(l.header, again);
+        self.go_to(l.after);
         self.scope = outside;
         self.parameters([1, 0, 0]);
     }
@@ -513,6 +495,4 @@ struct Loop {
     changing: Vec<ValueId>,
     /// The counter, one further.
     next: ValueId,
-    /// What says in the end of a turn whether there is another, if the header does not.
-    goes_on: Option<ValueId>,
 }
