@@ -23,7 +23,10 @@ def parameters(dtype: Any = np.float32) -> list[wy.Parameter]:
 
 
 def drawn(sampler: Any, user: int, item: int, count: int = 400, **settings: Any) -> Any:
-    """How often each item is drawn for samples that are all alike, and the sum of the ranks."""
+    """How often each item is drawn for samples that are all alike, and the sum of the ranks.
+
+    Workers take turns: of two that write to a number at once one can be lost.
+    """
 
     def counts(times: Any, ranks: Any, user: int, item: int, negative: int, rank: float) -> Any:
         return times[negative] + ranks[item] * rank + 0.0 * times[user]
@@ -35,6 +38,7 @@ def drawn(sampler: Any, user: int, item: int, count: int = 400, **settings: Any)
         sample={"negative": sampler, "rank": sampler.rank},
         parameters={"times": times, "ranks": ranks},
         optimizer=wy.SGD(lr=1.0),
+        deterministic=True,
         **settings,
     )
     return -times.value, -ranks.value[item]

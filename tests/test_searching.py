@@ -36,8 +36,20 @@ def test_places_are_numpys(name, side):
             np.testing.assert_array_equal(found.value, expected)
 
 
+NAN = np.nan
+ODD = [
+    [NAN],
+    [0.0, NAN],
+    [0.0, 1.0, NAN],
+    [1.0, 1.0, NAN],
+    [1.0, NAN, 3.0],
+    [np.inf, 1.0, NAN],
+    [NAN, 1.0],
+]
+
+
 @pytest.mark.parametrize("right", [False, True])
-@pytest.mark.parametrize("bins", [EDGES, EDGES[::-1], [2.0], [], [1.0, 1.0], [0.0, np.nan]])
+@pytest.mark.parametrize("bins", [*ODD, EDGES, EDGES[::-1], [2.0], [], [1.0, 1.0]])
 def test_bins_are_numpys_rising_or_falling(bins, right):
     for numbers in (NUMBERS, 0.3):
         found = np.digitize(wy.Input(numbers), bins, right)
@@ -87,11 +99,13 @@ def test_what_is_refused_is_said():
         np.searchsorted(EDGES, x, "middle")
     with pytest.raises(ValueError, match=r"expected a vector to search in, got shape \(1, 4\)"):
         np.searchsorted(EDGES[None], x)
+    with pytest.raises(ValueError, match=r"sorter: expected shape \(4,\), got \(1,\)"):
+        np.searchsorted(EDGES, x, sorter=[0])
     with pytest.raises(ValueError, match="monotonically"):
         np.digitize(x, [1.0, 3.0, 2.0])
     with pytest.raises(TypeError, match="right is 2, expected True or False"):
         np.digitize(x, EDGES, 2)
-    with pytest.raises(TypeError, match="digitize: this follows an input"):
+    with pytest.raises(TypeError, match="digitize: bins: this follows an input"):
         np.digitize(x, wy.Input(EDGES))
 
 

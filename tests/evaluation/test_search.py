@@ -238,6 +238,25 @@ def test_choices_need_no_hash() -> None:
     assert sorted(repr(one["layers"]) for one in drawn) == ["[8, 8]", "[8]", "array([1., 1.])"]
 
 
+def test_choices_are_one_if_they_are_equal_not_if_they_look_alike() -> None:
+    class Same:
+        __hash__ = None  # type: ignore[assignment]
+
+        def __repr__(self) -> str:
+            return "Same"
+
+    long = np.arange(5000)
+    other = np.where(long == 2500, 0, long)
+    for choices, count in (
+        ([Same(), Same()], 2),
+        ([long, other, long.copy()], 2),
+        ([np.array([0.1]), np.array([0.1 + 1e-12])], 2),
+        ([[1], [1.0], (1,)], 2),
+        ([{"x": 1, "y": [2]}, {"y": [2], "x": 1}], 1),
+    ):
+        assert len(draw({"one": choices}, 9, np.random.default_rng(0))) == count
+
+
 def test_a_choice_that_the_model_refuses_costs_no_trial(data: Interactions) -> None:
     told: list[Any] = []
     space = {"factors": [1, 2, 4, 0]}

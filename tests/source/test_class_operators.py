@@ -223,6 +223,24 @@ class Scaled(NamedTuple):
         return iter([2.0 * self.a])
 
 
+class Grown(NamedTuple):
+    """Adds in place, and is gone through from behind, in ways of its own."""
+
+    a: float
+
+    def __iadd__(self, other: Any) -> "Grown":
+        return Grown(self.a * 2.0)
+
+    def __reversed__(self) -> Any:
+        return iter([2.0 * self.a])
+
+
+def grown(x: Any) -> Any:
+    found = Grown(x)
+    found += (1.0,)
+    return found.a
+
+
 LATER = Later(2.0)
 
 
@@ -233,6 +251,8 @@ LATER = Later(2.0)
         (lambda x: min(Later(x), LATER).at * x, 3.0, 2.0),
         (lambda x: (Scaled(x, 1.0) * 2).b * x, 3.0, 2.0),
         (lambda x: sum(Scaled(x, 1.0)), 3.0, 2.0),
+        (grown, 3.0, 2.0),
+        (lambda x: sum(reversed(Grown(x))), 3.0, 2.0),
     ],
 )
 def test_tuples_whose_class_does_otherwise(f: Any, value: float, slope: float) -> None:

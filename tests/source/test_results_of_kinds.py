@@ -2,6 +2,8 @@
 at 0.0: what is compiled is for what the result is where it was read, and leaves for the rest.
 """
 
+import itertools
+
 import numpy as np
 import pytest
 from outcomes import leaves
@@ -140,3 +142,44 @@ def test_the_gradient_of_one_within_a_function(f):
     x = np.array([0.5, 1.5])
     found = wy.grad(lambda x: np.sum(wy.grad(f)(x) ** 2), mode="source")(x)
     agree(found, wy.grad(lambda x: np.sum(wy.grad(f)(x) ** 2), mode="trace")(x))
+
+
+@pytest.mark.parametrize("mode", ["auto", "source", "trace"])
+@pytest.mark.parametrize("seed", [np.array(True), np.array(1, np.float16), np.array("2.0")])
+def test_a_gradient_of_a_number_has_its_type(mode, seed):
+    _, pull = wy.pullback(lambda x: np.squeeze(x[:1]) ** 2, np.array([0.5, 1.5]), mode=mode)
+    np.testing.assert_array_equal(pull(np.array(2.0))[0], [2.0, 0.0])
+    with pytest.raises(TypeError):
+        pull(seed)
+
+
+@pytest.mark.parametrize("number", [lambda x: x[0], np.max, lambda x: np.float64(x[0])])
+def test_a_number_that_is_indexed_by_nothing_is_a_number(number):
+    """Who adds to it has another one, and leaves other names as they were."""
+
+    def f(x):
+        y = number(x)[()]
+        z = y
+        y += 1.0
+        return z * y
+
+    x = np.array([0.3])
+    compiled = wy.compile(f)
+    assert [compiled(x) for _ in range(3)] == [f(x)] * 3
+    np.testing.assert_allclose(wy.grad(f, mode="source")(x), [1.6])
+
+
+def test_what_python_refuses_is_refused_in_each_call():
+    def never_ends(x):
+        return sum(itertools.repeat(x, None))
+
+    def adds_two(x):
+        found = {1}
+        found.add(1, 2)
+        return x * len(found)
+
+    for f in (never_ends, adds_two):
+        compiled = wy.compile(f)
+        for _ in range(3):
+            with pytest.raises(TypeError):
+                compiled(0.5)

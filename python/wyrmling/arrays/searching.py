@@ -26,7 +26,13 @@ def searchsorted(a: Like, v: Like, side: str = "left", sorter: Any = None) -> An
     if not changes(a, v, sorter):
         return np.searchsorted(plain(a), plain(v), side, plain(sorter))  # type: ignore[call-overload]
     check_choice("searchsorted: side", side, ("left", "right"))
-    return _core.searchsorted(a if sorter is None else take(a, sorter), v, side == "right")
+    if sorter is not None:
+        if np.shape(sorter) != np.shape(a):
+            raise ValueError(
+                f"searchsorted: sorter: expected shape {np.shape(a)}, got {np.shape(sorter)}"
+            )
+        a = take(a, sorter)
+    return _core.searchsorted(a, v, side == "right")
 
 
 def digitize(x: Like, bins: Like, right: bool = False) -> Any:
@@ -35,12 +41,14 @@ def digitize(x: Like, bins: Like, right: bool = False) -> Any:
     >>> digitize(_core.Input([0.5, 1.0, 9.0]), [3.0, 1.0, 0.0]).value
     array([2, 1, 0])
     """
-    edges = np.asarray(value("digitize", bins))
+    edges = np.asarray(value("digitize: bins", bins))
     if not changes(x):
         return np.digitize(plain(x), edges, right)
     # NumPy compares the bins with each other.
     np.digitize(0.0, edges)
     after = not check_flag("digitize: right", right)
-    if len(edges) > 1 and not edges[0] <= edges[-1]:
+    # They fall, as NumPy has it, if the first that differs is not above the one before.
+    others = edges[1:][edges[1:] != edges[:1]]
+    if len(others) and not edges[0] < others[0]:
         return len(edges) - _core.searchsorted(edges[::-1], x, after)
     return _core.searchsorted(edges, x, after)

@@ -148,14 +148,20 @@ def _rest(
     return list(rest.values())
 
 
-def _key(parameters: Mapping[str, Any]) -> Hashable:
-    """What equal parameters have in common: their values, or the text of values without a hash."""
-    values = tuple(parameters.values())
+def _key(value: Any) -> Hashable:
+    """What equal values have in common; what has no hash and is no container is like no other."""
+    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        return (value.shape, value.dtype.str, value.tobytes())
+    if isinstance(value, list | tuple | np.ndarray):
+        return (type(value), *map(_key, value))
+    if isinstance(value, Mapping):
+        return frozenset((name, _key(one)) for name, one in value.items())
     try:
-        hash(values)
+        hash(value)
     except TypeError:
-        return repr(values)
-    return values
+        return id(value)
+    found: Hashable = value
+    return found
 
 
 def _listed(choices: Sequence[Any] | Distribution) -> Sequence[Any] | None:

@@ -117,8 +117,8 @@ class Custom(NegativeSampling):
 
         Args:
             history: ids of items.
-            values: a finite number for each, if the loss asks for a value; None takes the loss's
-                default. An item that occurs more than once counts with each of its values.
+            values: a finite number for each, if the loss asks for a value: an item that occurs more
+                than once counts with each. None takes the loss's default, once for an item.
 
         Raises:
             KeyError: an item that the model does not know.

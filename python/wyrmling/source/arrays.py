@@ -97,7 +97,7 @@ class Arrays(Creation):
         array = self.array_of(value)
         if isinstance(index, Choice):
             return self.distribute(index, lambda one: self.array_item(value, one, node), node)
-        if isinstance(array, Array) and not array.shape and index == Row(()):
+        if index == Row(()) and (kind_of(value) or (isinstance(array, Array) and not array.shape)):
             return number_in(self, value)
         index = self._with_integers(index, node)
         if isinstance(array, Array):

@@ -72,8 +72,9 @@ def is_named_class(cls: Any) -> bool:
 
 
 OF_TUPLES = (
-    *("__add__", "__bool__", "__contains__", "__eq__", "__ge__", "__getitem__", "__gt__"),
-    *("__iter__", "__le__", "__len__", "__lt__", "__mul__", "__ne__", "__rmul__"),
+    *("__add__", "__bool__", "__contains__", "__eq__", "__ge__", "__getattr__"),
+    *("__getattribute__", "__getitem__", "__gt__", "__iadd__", "__imul__", "__iter__", "__le__"),
+    *("__len__", "__lt__", "__mul__", "__ne__", "__reversed__", "__rmul__"),
 )
 
 

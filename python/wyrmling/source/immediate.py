@@ -19,7 +19,7 @@ def _fits(seed: Any, output: Any) -> bool:
     """Whether a gradient is as plain as the result; tracing knows what to do with any other."""
     if isinstance(output, np.ndarray):
         return isinstance(seed, np.ndarray) and seed.dtype == output.dtype
-    if isinstance(seed, np.ndarray) and not seed.shape:
+    if isinstance(seed, np.ndarray) and not seed.shape and seed.dtype == np.asarray(output).dtype:
         seed = seed[()]
     if isinstance(output, np.float32) and isinstance(seed, np.float64):
         return False

@@ -66,7 +66,9 @@ class Methods(Walker):
             prefix = "grown" if isinstance(contents, GrownContents) else own.__name__
             method = getattr(self, f"{prefix}_{name}", None)
             if method is not None:
-                if not fits(getattr(own, name), [owner, *given], keywords):
+                # Python does not say what methods of sets take.
+                is_one = own is not set or (len(given) == 1 and not keywords)
+                if not is_one or not fits(getattr(own, name), [owner, *given], keywords):
                     self.leave("arguments do not fit", node)
                 return method(owner, contents, given, keywords, node)
             if prefix == "grown":

@@ -83,8 +83,8 @@ def count(start=0, step=1):
         start = start + step
 
 
-def repeat(object, times=None):
-    if times is None:
+def repeat(object, times=...):
+    if times is ...:
         while True:
             yield object
     for _ in range(times):
