@@ -8,7 +8,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::arena::Arena;
-use super::link::{BoundRows, Linked, Linker};
+use super::link::{BoundRows, BoundSink, Linked, Linker};
 use super::lookup;
 use super::memory::{Memory, tag};
 use super::plan::{Location, Place, Plan, Sink};
@@ -21,7 +21,7 @@ use crate::optim::gradient::Term;
 use crate::reserve;
 #[cfg(feature = "python")]
 use crate::rules::OpRef;
-use crate::rules::{Operand, check_indices};
+use crate::rules::check_indices;
 use crate::table::Table;
 
 /// Bytes of results from which on a run may take long enough to be stopped on the way.
@@ -38,10 +38,15 @@ pub struct Executor {
     /// Held for the addresses in `steps`.
     _registers: Arc<Arena>,
     steps: Vec<Linked>,
-    /// For each gradient that is rows, where they are.
-    rows: Vec<Vec<RowTerms<Memory>>>,
-    /// For each part of those the rows of its bags, if it has bags, of the last run.
+    result: Memory,
+    /// Where each gradient is.
+    sinks: Vec<Option<Sink<Memory>>>,
+    /// For each part of a gradient that is rows the rows of its bags, if it has bags, of the last run.
     written: Vec<Vec<RowRecords>>,
+    /// Whether there are parts with bags.
+    has_bags: bool,
+    /// Whether there are parts whose indices are no leaf.
+    has_own_indices: bool,
     /// Where each leaf's data is; nothing is read there for a table.
     leaves: Vec<*const u8>,
     /// The leaves' element types and numbers of elements.
@@ -97,20 +102,20 @@ impl Executor {
             tables,
         };
         let mut steps = Vec::new();
-        for step in &plan.steps {
-            let linked = linker.steps(step);
-            reserve::grow(&mut steps, linked.len())?;
-            steps.extend(linked);
-        }
-        let none = Sink::Rows(Vec::new());
-        let sinks = plan.sinks.iter();
-        let rows = sinks.map(|s| linker.rows(s.as_ref().unwrap_or(&none)));
-        let rows: Vec<Vec<RowTerms<Memory>>> = rows.collect();
-        let records = plan.gradients.iter().zip(&rows).map(|(&leaf, parts)| {
+        reserve::grow(&mut steps, plan.steps.len())?;
+        steps.extend(plan.steps.iter().map(|step| linker.step(step)));
+        let result = linker.memory(&plan.result);
+        let sinks = plan
+            .sinks
+            .iter()
+            .map(|sink| Some(linker.sink(sink.as_ref()?)));
+        let sinks: Vec<Option<Sink<Memory>>> = sinks.collect();
+        let records = plan.gradients.iter().zip(&sinks).map(|(&leaf, sink)| {
             let record = |_: &RowTerms<Memory>| RowRecords::new(plan.leaves[leaf].dtype);
-            parts.iter().map(record).collect()
+            parts(sink).iter().map(record).collect()
         });
         let written = records.collect();
+        let has = |what: fn(&RowTerms<Memory>) -> bool| sinks.iter().flat_map(parts).any(what);
         let walks = steps.iter().map(|s| match s {
             Linked::Group(g) => g.walk.scratch(),
             _ => 0,
@@ -120,8 +125,11 @@ impl Executor {
             arena,
             _registers: registers,
             steps,
-            rows,
+            result,
             written,
+            has_bags: has(|part| part.bags.is_some()),
+            has_own_indices: has(has_own_indices),
+            sinks,
             leaves: vec![std::ptr::without_provenance(64); plan.leaves.len()],
             types: plan.leaves.iter().map(|t| (t.dtype, t.size())).collect(),
             scratch,
@@ -172,7 +180,7 @@ impl Executor {
         // A run on little memory is over before anybody can ask for it to end.
         let looks = self.plan.arena_bytes > LONG_RUN;
         let mut poller = Poller::default();
-        for step in &self.steps {
+        for step in &mut self.steps {
             if looks {
                 interrupt::check()?;
                 poller.program_step()?;
@@ -181,21 +189,11 @@ impl Executor {
             // `link`). A step writes its own results only, in the arena or in registers, which
             // `Plan::check` found to be apart from each other and from all that the step reads.
             match step {
-                Linked::Map {
-                    kernel,
-                    args,
-                    out,
-                    len,
-                } => {
-                    let args = args.map(|(address, len)| Operand {
-                        start: address.start(leaves),
-                        len,
-                    });
-                    // SAFETY: `Linker` gave the operands `len` elements each or one, and the result
-                    // `len`, where `Plan::check` found them; of leaves `bind` compared type and length. The
-                    // kernel is for the group's element type and so many operands, and the result is apart
-                    // from the operands: both by `Plan::check`.
-                    unsafe { kernel.run(&args, *out, *len) };
+                Linked::Maps(maps) => {
+                    for map in maps {
+                        // SAFETY: as all reads and writes here.
+                        unsafe { map.run(leaves) };
+                    }
                 }
                 Linked::Group(group) => group.run(&mut self.scratch, leaves),
                 Linked::Gather { table, index, out } => with_real!(out.dtype, T => {
@@ -298,18 +296,20 @@ impl Executor {
                 }
             }
         }
-        self.compare_rows()?;
-        self.write_bags()
+        if self.has_own_indices {
+            self.compare_rows()?;
+        }
+        if self.has_bags {
+            self.write_bags()?;
+        }
+        Ok(())
     }
 
     /// Compares the indices of gradients that this run has computed with the number of rows.
     fn compare_rows(&self) -> Result<()> {
-        for (&leaf, parts) in self.plan.gradients.iter().zip(&self.rows) {
+        for (&leaf, sink) in self.plan.gradients.iter().zip(&self.sinks) {
             let ty = &self.plan.leaves[leaf];
-            let computed = parts
-                .iter()
-                .filter(|part| part.bags.is_none() && part.index.is_fixed());
-            for part in computed {
+            for part in parts(sink).iter().filter(|part| has_own_indices(part)) {
                 // SAFETY: a constant, or a result that lives until the next run in this arena; nobody
                 // writes to it now.
                 let indices = unsafe { part.index.numbers::<u32>(&self.leaves) };
@@ -322,10 +322,10 @@ impl Executor {
     /// Writes out the gradients that are rows of bags.
     fn write_bags(&mut self) -> Result<()> {
         let leaves = &self.leaves[..];
-        let gradients = self.plan.gradients.iter().zip(&self.rows);
-        for ((&leaf, parts), written) in gradients.zip(&mut self.written) {
+        let gradients = self.plan.gradients.iter().zip(&self.sinks);
+        for ((&leaf, sink), written) in gradients.zip(&mut self.written) {
             let ty = &self.plan.leaves[leaf];
-            for (part, out) in parts.iter().zip(written) {
+            for (part, out) in parts(sink).iter().zip(written) {
                 let Some(bags) = &part.bags else { continue };
                 with_real!(ty.dtype, T => {
                     // SAFETY: these are leaves, constants and results that live in the arena until the
@@ -365,10 +365,31 @@ impl Executor {
         }
     }
 
-    /// The rows of gradient number `k`, after a run.
+    /// The elements of the result, after a run.
+    #[inline(always)]
+    pub(crate) fn result<T: Typed>(&self) -> &[T] {
+        // SAFETY: as in `read`.
+        unsafe { self.result.numbers(&self.leaves) }
+    }
+
+    /// Gradient number `k`, after a run; `None` if it is zero.
+    #[inline(always)]
+    pub(crate) fn sink<T: Typed>(&self, k: usize) -> Option<BoundSink<'_, T>> {
+        Some(match self.sinks[k].as_ref()? {
+            // SAFETY: as in `read`.
+            Sink::Dense(memory) => BoundSink::Dense(unsafe { memory.numbers(&self.leaves) }),
+            Sink::Rows(rows) => BoundSink::Rows(BoundRows {
+                rows,
+                written: &self.written[k],
+                leaves: &self.leaves,
+            }),
+        })
+    }
+
+    /// The rows of gradient number `k`, after a run; none if it is no rows.
     pub(crate) fn rows(&self, k: usize) -> BoundRows<'_> {
         BoundRows {
-            rows: &self.rows[k],
+            rows: parts(&self.sinks[k]),
             written: &self.written[k],
             leaves: &self.leaves,
         }
@@ -376,18 +397,26 @@ impl Executor {
 
     /// How many rows gradient number `k` has, after a run; none if it is an array.
     pub(crate) fn row_count(&self, k: usize) -> usize {
-        let parts = self.rows[k].iter().zip(&self.written[k]);
+        let parts = parts(&self.sinks[k]).iter().zip(&self.written[k]);
         let counts = parts.map(|(part, written)| match part.bags {
             None => part.index.len,
             Some(_) => written.indices().len(),
         });
         counts.sum()
     }
+}
 
-    /// A value's elements of a known type.
-    pub(crate) fn numbers<T: Typed>(&self, place: &Place) -> &[T] {
-        T::slice(self.read(place))
+/// The parts of a gradient that is rows.
+fn parts(sink: &Option<Sink<Memory>>) -> &[RowTerms<Memory>] {
+    match sink {
+        Some(Sink::Rows(parts)) => parts,
+        _ => &[],
     }
+}
+
+/// Whether the indices of rows are a constant or what a run computes.
+fn has_own_indices(part: &RowTerms<Memory>) -> bool {
+    part.bags.is_none() && part.index.is_fixed()
 }
 
 /// Indices of rows of a table. Those of no leaf, which are constants or what a run computes, are compared

@@ -2,7 +2,7 @@
 //! next reads it.
 //!
 //! Limit: where all values are short and in one piece there is nothing to be cut into blocks, and the operators
-//! run one by one on whole values (`Linked::Map`).
+//! run one by one on whole values (`Linked::Maps`).
 
 use smallvec::SmallVec;
 

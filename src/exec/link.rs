@@ -16,7 +16,7 @@ use super::rows::{Bags, RowTerms};
 use super::table_rows::RowRecords;
 use crate::array::{Broadcast, Slice, Typed};
 use crate::optim::gradient::{GradientRows, Term};
-use crate::rules::{Kernel, MOST_OPERANDS, OpRef};
+use crate::rules::{Kernel, MOST_OPERANDS, OpRef, Operand};
 use crate::table::Table;
 
 /// A step with addresses.
@@ -53,13 +53,8 @@ pub(super) enum Linked {
         rows: [Memory; 2],
         out: Memory,
     },
-    /// One elementwise operator on whole values, of these lengths.
-    Map {
-        kernel: Kernel,
-        args: [(Address, usize); MOST_OPERANDS],
-        out: *mut u8,
-        len: usize,
-    },
+    /// Elementwise operators on whole values, one after the other.
+    Maps(Vec<LinkedMap>),
     /// Elementwise operators, block by block.
     Group(LinkedGroup),
     Kernel {
@@ -70,9 +65,45 @@ pub(super) enum Linked {
     },
 }
 
+/// One elementwise operator on whole values.
+pub(super) struct LinkedMap {
+    kernel: Kernel,
+    args: [Operand; MOST_OPERANDS],
+    /// Which operands are leaves, and which: their addresses are known when they are bound.
+    bound: Box<[(usize, usize)]>,
+    out: *mut u8,
+    len: usize,
+}
+
+impl LinkedMap {
+    /// Computes it.
+    ///
+    /// # Safety
+    /// Its operands are live and initialised, and nobody else uses its result.
+    #[inline(always)]
+    pub(super) unsafe fn run(&mut self, leaves: &[*const u8]) {
+        for &(arg, leaf) in &self.bound {
+            self.args[arg].start = leaves[leaf];
+        }
+        // SAFETY: `Linker` gave the operands `len` elements each or one, and the result `len`, where
+        // `Plan::check` found them; of leaves `Executor::bind` compared type and length. The kernel is for the
+        // group's element type and so many operands, and the result is apart from the operands: both by
+        // `Plan::check`. All are live, by the conditions of this function.
+        unsafe { self.kernel.run(&self.args, self.out, self.len) };
+    }
+}
+
+/// A gradient in an executor's memory, after a run.
+pub(crate) enum BoundSink<'a, T> {
+    /// An array.
+    Dense(&'a [T]),
+    /// Rows; equal indices add up.
+    Rows(BoundRows<'a>),
+}
+
 /// Rows of a gradient in an executor's memory, after a run.
 pub(crate) struct BoundRows<'a> {
-    pub(super) rows: &'a Vec<RowTerms<Memory>>,
+    pub(super) rows: &'a [RowTerms<Memory>],
     /// Those of bags, written out; one for each part.
     pub(super) written: &'a [RowRecords],
     pub(super) leaves: &'a [*const u8],
@@ -155,14 +186,8 @@ impl Linker<'_> {
         }
     }
 
-    pub(super) fn rows(&self, sink: &Sink) -> Vec<RowTerms<Memory>> {
-        match sink {
-            Sink::Dense(_) => Vec::new(),
-            Sink::Rows(parts) => {
-                let memory = |part: &RowTerms<_>| part.map(|place| self.memory(place));
-                parts.iter().map(memory).collect()
-            }
-        }
+    pub(super) fn sink(&self, sink: &Sink) -> Sink<Memory> {
+        sink.map(|place| self.memory(place))
     }
 
     fn group(&self, group: &Group) -> LinkedGroup {
@@ -205,7 +230,7 @@ impl Linker<'_> {
     }
 
     /// A group as operators on whole values, if these are no longer than a block.
-    fn maps(group: &LinkedGroup) -> Option<Vec<Linked>> {
+    fn maps(group: &LinkedGroup) -> Option<Vec<LinkedMap>> {
         if group.length > BLOCK || group.walk.runs() != 1 {
             return None;
         }
@@ -215,16 +240,22 @@ impl Linker<'_> {
             Stream::Splat(address, _) => (address, 1),
         };
         let map = |op: &Micro| {
-            let mut args = [(Address::NONE, 0); MOST_OPERANDS];
-            for (arg, &stream) in args.iter_mut().zip(&op.args) {
-                *arg = operand(stream);
+            let (mut args, mut bound) = ([Operand::NONE; MOST_OPERANDS], Vec::new());
+            for (k, &stream) in op.args.iter().enumerate() {
+                let (address, len) = operand(stream);
+                args[k].len = len;
+                match address {
+                    Address::Fixed(start) => args[k].start = start,
+                    Address::Leaf(leaf) => bound.push((k, leaf)),
+                }
             }
             let (Address::Fixed(out), len) = operand(op.out) else {
                 return None;
             };
-            Some(Linked::Map {
+            Some(LinkedMap {
                 kernel: op.kernel,
                 args,
+                bound: bound.into(),
                 out,
                 len,
             })
@@ -232,16 +263,8 @@ impl Linker<'_> {
         group.ops.iter().map(map).collect()
     }
 
-    /// The steps that a plan's step is run as.
-    pub(super) fn steps(&self, step: &Step) -> Vec<Linked> {
-        if let Step::Group(group) = step {
-            let group = self.group(group);
-            return Self::maps(&group).unwrap_or_else(|| vec![Linked::Group(group)]);
-        }
-        vec![self.step(step)]
-    }
-
-    fn step(&self, step: &Step) -> Linked {
+    /// A step with addresses.
+    pub(super) fn step(&self, step: &Step) -> Linked {
         match step {
             Step::Load {
                 table,
@@ -288,7 +311,10 @@ impl Linker<'_> {
                     },
                 }
             }
-            Step::Group(group) => Linked::Group(self.group(group)),
+            Step::Group(group) => {
+                let group = self.group(group);
+                Self::maps(&group).map_or_else(|| Linked::Group(group), Linked::Maps)
+            }
             Step::Kernel { op, args, out } => Linked::Kernel {
                 op: op.clone(),
                 args: args

@@ -47,6 +47,7 @@ pub(crate) use executor_set::ExecutorSet;
 pub use interpreter::{Interpreter, Outcome, interpret};
 pub use leaf::Leaf;
 pub(crate) use leaf::{Length, check_input, check_lengths};
+pub(crate) use link::BoundSink;
 pub use loss_argument::LossArgument;
 pub(crate) use per_sample::Lookups;
 pub use plan::Plan;

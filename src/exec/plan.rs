@@ -125,7 +125,9 @@ impl<V: Copy> Sink<V> {
             Sink::Rows(parts) => parts.iter().flat_map(RowTerms::values).copied().collect(),
         }
     }
+}
 
+impl<V> Sink<V> {
     /// The same gradient by other names.
     pub(super) fn map<W>(&self, mut name: impl FnMut(&V) -> W) -> Sink<W> {
         match self {

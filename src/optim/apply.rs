@@ -96,7 +96,7 @@ pub(crate) unsafe fn dense<T: Number>(
     samples: usize,
     scratch: &mut Scratch<T>,
 ) {
-    let expected = target.table.ty().size();
+    let expected = target.table.size();
     assert!(
         gradient.len() == expected,
         "a gradient has its table's shape"

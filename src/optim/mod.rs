@@ -436,7 +436,7 @@ mod tests {
                 optimizer.prepare(&mut gradients, &mut work).unwrap();
                 for touched in work[0].all_touched() {
                     // The counts of steps are few, but for rows of one number.
-                    let few = touched.table.ty().size() < grouped::PIECE;
+                    let few = touched.table.size() < grouped::PIECE;
                     // SAFETY: `work` was prepared for this table, which this thread alone has.
                     let copy = interrupt::with_stop_flag(&asked, || unsafe { touched.copy() });
                     assert_eq!(copy.is_ok(), few, "{rule:?} {shape:?}");

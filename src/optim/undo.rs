@@ -31,7 +31,7 @@ pub(crate) struct Touched<'a> {
 impl<'a> Touched<'a> {
     /// Where there are numbers, and how many: row by row, or all in pieces.
     fn places<T: Number>(self) -> impl Iterator<Item = (*mut T, usize)> + 'a {
-        let (start, size) = (self.table.pointer::<T>(), self.table.ty().size());
+        let (start, size) = (self.table.pointer::<T>(), self.table.size());
         let (length, count) = match self.rows {
             Some(rows) => (self.table.width(), rows.len()),
             None => (PIECE, size.div_ceil(PIECE)),

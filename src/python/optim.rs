@@ -208,7 +208,7 @@ impl PyOptimizer {
             let refs: Vec<&Param> = params.iter().map(|p| &**p).collect();
             self.inner.step(&refs)
         };
-        let sizes = params.iter().map(|param| param.table().ty().size());
+        let sizes = params.iter().map(|param| param.table().size());
         if sizes.fold(0, usize::saturating_add) >= LONG_STEP {
             return long_call(py, |_| step());
         }

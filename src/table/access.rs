@@ -223,7 +223,7 @@ impl<G> ExclusiveAll<'_, G> {
     /// If `T` is not the table's element type, or the table is none of these.
     fn slice<T: Number>(&mut self, table: &Table) -> &mut [T] {
         assert!(self.tables.iter().any(|held| std::ptr::eq(*held, table)));
-        let n = table.ty().size();
+        let n = table.size();
         // SAFETY: the table holds `n` initialised numbers of type `T` (`pointer` checks
         // the type). Its lock is among those that `_held` holds, as was just made sure of (`exclusive_all` and
         // `alone`, which make this, take the locks of `tables` for plain access), and excludes

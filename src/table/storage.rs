@@ -72,6 +72,8 @@ pub struct Table {
     id: u64,
     name: Option<String>,
     ty: Type,
+    /// Numbers in all.
+    size: usize,
     memory: Zeroed,
     version: AtomicU64,
     lock: Lock,
@@ -99,13 +101,14 @@ impl Table {
                 "a parameter holds floating-point numbers, not indices".into(),
             ));
         }
-        let count = crate::array::element_count(&ty.shape)?;
+        let size = crate::array::element_count(&ty.shape)?;
         let id = new_id();
         Ok(Table {
             id,
             name,
             ty: ty.clone(),
-            memory: Zeroed::new(count * ty.dtype.size())?,
+            size,
+            memory: Zeroed::new(size * ty.dtype.size())?,
             version: AtomicU64::new(changes()),
             lock: Lock::new(id),
         })
@@ -167,6 +170,12 @@ impl Table {
                 table.version.fetch_max(change, Ordering::AcqRel);
             });
         });
+    }
+
+    /// Numbers in all.
+    #[inline]
+    pub(crate) fn size(&self) -> usize {
+        self.size
     }
 
     /// Number of rows: the length of the first axis, 1 for a single number.

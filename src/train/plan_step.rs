@@ -13,7 +13,9 @@ use super::trained::{AnyScratch, TableScratch, TrainedTable};
 use super::worker::BatchStep;
 use crate::array::{Number, Real, with_real};
 use crate::error::Result;
-use crate::exec::{Executor, ExecutorSet, Leaf, Place, Plan, Program, RowTerms, Sink, Wrt};
+use crate::exec::{
+    BoundSink, Executor, ExecutorSet, Leaf, Place, Plan, Program, RowTerms, Sink, Wrt,
+};
 use crate::optim::apply;
 use crate::optim::gradient::{Access, Scratch, StepTarget};
 use crate::optim::{Optimizer, State};
@@ -23,8 +25,9 @@ use crate::table::{Table, moves};
 struct TrainedParameter<'a> {
     /// The index of the gradient in the program.
     number: usize,
-    /// The rows of bags may be more than there is scratch for; then there is new scratch.
     table: TrainedTable<'a>,
+    /// Whether there are rows of bags, which may be more than there is scratch for.
+    has_bags: bool,
 }
 
 /// An input as it is staged.
@@ -74,14 +77,18 @@ impl<'a> PlanStep<'a> {
         let largest = plans.largest();
         let tables = program.tables().iter().zip(&largest.sinks);
         let trained = tables.enumerate().filter_map(|(k, (table, sink))| {
-            let rows = match sink.as_ref()? {
-                Sink::Rows(parts) => part_rows(parts),
-                Sink::Dense(_) => 0,
+            let parts: &[RowTerms<Place>] = match sink.as_ref()? {
+                Sink::Rows(parts) => parts,
+                Sink::Dense(_) => &[],
             };
-            let table = TrainedTable::new(table, &states[k], optimizer, rows);
-            Some(table.map(|table| TrainedParameter { number: k, table }))
+            let table = TrainedTable::new(table, &states[k], optimizer, part_rows(parts));
+            Some(table.map(|table| TrainedParameter {
+                number: k,
+                table,
+                has_bags: parts.iter().any(|part| part.bags.is_some()),
+            }))
         });
-        let large = |t: &Table| t.ty().size() * t.ty().dtype.size() > moves::CACHED;
+        let large = |t: &Table| t.size() * t.ty().dtype.size() > moves::CACHED;
         let lookups = largest.lookups().into_iter();
         let early = lookups
             .map(|(table, input)| (&*program.tables()[table], input))
@@ -139,7 +146,7 @@ impl BatchStep for PlanStep<'_> {
             .map_or(sample, |groups| groups.number(sample))
     }
 
-    fn bind(&mut self, staged: &[InputBuffer], samples: Range<usize>) {
+    unsafe fn run(&mut self, staged: &[InputBuffer], samples: Range<usize>) -> Result<f64> {
         if self.samples != samples.len() {
             self.samples = samples.len();
             let found = self.sizes.iter().position(|&size| size == self.samples);
@@ -150,16 +157,12 @@ impl BatchStep for PlanStep<'_> {
             let data = staged.slice(samples.start * input.row, samples.len() * input.row);
             executor.bind(input.leaf, data);
         }
-    }
-
-    unsafe fn run(&mut self, _staged: &[InputBuffer], _samples: Range<usize>) -> Result<f64> {
-        let executor = current(&mut self.executors);
         // SAFETY: variables of the program were bound in `new`, where their indices were compared
         // with the plan's bounds, and live as long as it; inputs were bound to what is staged, which
-        // does not change until this returns, by what the caller promises, and `fit` has compared
+        // does not change until gradients are applied, by what the caller of `apply` promises, and `fit` has compared
         // every index that the feeds can give with its bound. The caller holds the locks.
         unsafe { executor.run() }?;
-        for trained in &mut self.trained {
+        for trained in self.trained.iter_mut().filter(|trained| trained.has_bags) {
             let rows = executor.row_count(trained.number);
             trained.table.make_room(rows)?;
         }
@@ -169,8 +172,8 @@ impl BatchStep for PlanStep<'_> {
     unsafe fn apply(&mut self, access: Access) {
         let (samples, executor) = (self.samples, &*current(&mut self.executors));
         for trained in &mut self.trained {
-            // SAFETY: the executor has run, and the gradient of this number is of this table. The caller
-            // holds the locks.
+            // SAFETY: the executor has run, on what is staged still, and the gradient of this number is of this
+            // table. The caller holds the locks.
             unsafe {
                 let TrainedTable { target, scratch } = &mut trained.table;
                 apply_gradient(executor, (trained.number, samples), access, target, scratch)
@@ -188,11 +191,10 @@ fn current(executors: &mut ExecutorSet) -> &mut Executor {
 }
 
 /// The sum of what an executor's last run has computed.
+#[inline]
 pub(super) fn loss(executor: &Executor) -> f64 {
-    let result = &executor.plan().result;
-    with_real!(result.ty.dtype, T => {
-        let value: &[T] = executor.numbers(result);
-        value.iter().map(|x| x.to()).sum()
+    with_real!(executor.plan().result.ty.dtype, T => {
+        executor.result::<T>().iter().map(|x| x.to()).sum()
     })
 }
 
@@ -200,6 +202,7 @@ pub(super) fn loss(executor: &Executor) -> f64 {
 ///
 /// # Safety
 /// The gradient is of the target's table, and the executor has run. The locks are held as `access` says.
+#[inline]
 pub(super) unsafe fn apply_gradient(
     executor: &Executor,
     (number, samples): (usize, usize),
@@ -207,17 +210,14 @@ pub(super) unsafe fn apply_gradient(
     target: &StepTarget<'_>,
     scratch: &mut TableScratch,
 ) {
-    let Some(sink) = &executor.plan().sinks[number] else {
-        return;
-    };
     match &mut scratch.numbers {
         // SAFETY: the sink is of this table, and the executor has run. The caller holds the locks.
         AnyScratch::F32(s) => unsafe {
-            apply_sink(executor, (number, sink), samples, access, target, s);
+            apply_sink(executor.sink(number), samples, access, target, s);
         },
         // SAFETY: as above.
         AnyScratch::F64(s) => unsafe {
-            apply_sink(executor, (number, sink), samples, access, target, s);
+            apply_sink(executor.sink(number), samples, access, target, s);
         },
     }
 }
@@ -225,24 +225,22 @@ pub(super) unsafe fn apply_gradient(
 /// Applies one table's gradient, of so many samples, out of an executor's memory.
 ///
 /// # Safety
-/// The sink is the one of the target's table, and the executor has run. The locks are held as `access`
-/// says.
+/// The sink is one of the target's table, of an executor that has run. The locks are held as `access` says.
+#[inline(always)]
 unsafe fn apply_sink<T: Number>(
-    executor: &Executor,
-    (number, sink): (usize, &Sink),
+    sink: Option<BoundSink<'_, T>>,
     samples: usize,
     access: Access,
     target: &StepTarget<'_>,
     scratch: &mut Scratch<T>,
 ) {
     match sink {
-        Sink::Dense(place) => {
-            let gradient: &[T] = executor.numbers(place);
+        None => {}
+        Some(BoundSink::Dense(gradient)) => {
             // SAFETY: the gradient has the table's type, and the caller holds the locks.
             unsafe { apply::dense(access, target, gradient, samples, scratch) };
         }
-        Sink::Rows(_) => {
-            let rows = executor.rows(number);
+        Some(BoundSink::Rows(rows)) => {
             // SAFETY: the plan's bounds held for the indices of leaves, by what the caller of the
             // executor's `run` promises, and it has compared all others with the number of rows; the plan
             // has one row of the table's width for each. The caller holds the locks.

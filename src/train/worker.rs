@@ -49,23 +49,19 @@ pub(super) trait BatchStep {
         sample
     }
 
-    /// Takes note of the samples that are run next.
-    fn bind(&mut self, _staged: &[InputBuffer], _samples: Range<usize>) {}
-
     /// Computes the loss of some staged samples and keeps the gradients.
     ///
     /// # Errors
     /// [`Error::Interrupted`] if the run is to stop, and whatever a kernel reports.
     ///
     /// # Safety
-    /// `bind` was called with the same arguments, and what is staged has not changed since. The locks
-    /// of all tables are held.
+    /// The locks of all tables are held.
     unsafe fn run(&mut self, staged: &[InputBuffer], samples: Range<usize>) -> Result<f64>;
 
     /// Applies the gradients of the last run.
     ///
     /// # Safety
-    /// The locks of all tables are held as `access` says.
+    /// What was staged for that run has not changed since. The locks of all tables are held as `access` says.
     unsafe fn apply(&mut self, access: Access);
 
     /// Told that the last run failed, in an epoch, at samples of this window, the first of which that
@@ -317,14 +313,12 @@ impl<'a> Worker<'a> {
     fn batch(&mut self, samples: Range<usize>, number: usize, batches: usize) -> Result<bool> {
         let shared = self.shared;
         let is_group = samples.len() > shared.batch;
-        self.step.bind(&self.staged, samples.clone());
         // In a round all workers compute on the parameters as the round before left them.
         let round = number - self.number;
         if shared.in_turn && !shared.wait(&shared.applied, round) {
             return Ok(true);
         }
-        // SAFETY: the samples were bound just now, and staged ones change in `window` alone. `fit` holds
-        // the locks of all tables.
+        // SAFETY: `fit` holds the locks of all tables.
         let loss = unsafe { self.step.run(&self.staged, samples) };
         // A result is large to move: that of most batches goes no further.
         let loss = match loss {
@@ -349,7 +343,8 @@ impl<'a> Worker<'a> {
             }
         }
         self.loss += loss;
-        // SAFETY: `fit` holds the locks of all tables, as its `access` says.
+        // SAFETY: `stretch` alone changes what is staged, between batches. `fit` holds the locks of all tables,
+        // as its `access` says.
         unsafe { self.step.apply(shared.access) };
         if shared.in_turn {
             shared.applied.store(number + 1, Ordering::Release);

@@ -108,12 +108,17 @@ fn padded<T: Real>(x: &[T]) -> [T; LANES] {
 
 /// Writes one value to all elements. A single element, which is the commonest, is written without
 /// the call that filling costs.
-#[inline(never)]
+#[inline(always)]
 fn fill<T: Real>(x: T, out: &mut [T]) {
     match out {
         [o] => *o = x,
-        out => out.fill(x),
+        out => fill_all(x, out),
     }
+}
+
+#[inline(never)]
+fn fill_all<T: Real>(x: T, out: &mut [T]) {
+    out.fill(x);
 }
 
 /// Calls `f`, which needs at least [`LANES`] elements, for any number of them: fewer are copied to a
