@@ -112,5 +112,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """All names, loaded or not."""
-    return sorted({*globals(), *__all__, *_SUBMODULES})
+    """All public names, loaded or not, and the module's own."""
+    own = (name for name in globals() if name.startswith("__"))
+    return sorted({*own, *__all__, *_SUBMODULES})

@@ -191,7 +191,7 @@ impl Executor {
             match step {
                 Linked::Maps(maps) => {
                     for map in maps {
-                        // SAFETY: as all reads and writes here.
+                        // SAFETY: operands are live and initialised, and the result is this step's own.
                         unsafe { map.run(leaves) };
                     }
                 }

@@ -202,7 +202,7 @@ pub(super) fn loss(executor: &Executor) -> f64 {
 ///
 /// # Safety
 /// The gradient is of the target's table, and the executor has run. The locks are held as `access` says.
-#[inline]
+#[inline(always)]
 pub(super) unsafe fn apply_gradient(
     executor: &Executor,
     (number, samples): (usize, usize),
