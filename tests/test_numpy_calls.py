@@ -229,3 +229,15 @@ def test_what_where_leaves_out_has_no_gradient(masked, plain, mode):
         a, b = wy.Parameter(x), wy.Parameter(y)
         gradients = wy.freeze(of(masked)(a, b)).value_and_grad()[1]
         np.testing.assert_allclose(gradients[b], found, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["multiply", "divide", "maximum", "minimum", "fmin", "logaddexp"])
+def test_at_takes_a_place_as_often_as_it_is_named(name, rng):
+    x, v = rng.uniform(0.5, 2.0, 5), rng.uniform(0.9, 1.2, 3000)
+    places = rng.integers(-2, 5, 3000)
+    ufunc, expected, found = getattr(np, name), x.copy(), wy.Variable(x) * 1.0
+    ufunc.at(expected, places, v)
+    ufunc.at(found, places, v)
+    np.testing.assert_allclose(found.value, expected, rtol=1e-12)
+    ufunc.at(found, np.zeros(0, int), np.zeros(0))
+    np.testing.assert_allclose(found.value, expected, rtol=1e-12)
