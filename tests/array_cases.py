@@ -291,6 +291,11 @@ SECOND = {
     "pad symmetric far": (lambda x: np.pad(x, (7, 8), "symmetric", reflect_type="odd"), [(3,)]),
     "add.at": (stored(lambda c, v: np.add.at(c, [0, 2, 0], v)), [(3, 2), (3, 1)]),
     "subtract.at": (stored(lambda c, v: np.subtract.at(c, (0, [1, 1]), v)), [(2, 3), ()]),
+    "multiply.at": (stored(lambda c, v: np.multiply.at(c, [0, 2, 0, 0], v)), [(3, 2), (4, 1)]),
+    "divide.at": (stored(lambda c, v: np.divide.at(c, ([1, 1], [0, 0]), v)), [(2, 3), (2,)]),
+    "maximum.at": (stored(lambda c, v: np.maximum.at(c, [1, 0, 1, 1, -2], v)), [(3,), (5,)]),
+    "minimum.at": (stored(lambda c, v: np.minimum.at(c, (..., [1, 1]), v)), [(2, 2), (2, 2)]),
+    "logaddexp.at": (stored(lambda c, v: np.logaddexp.at(c, [1] * 5, v)), [(2,), (5,)]),
     "add.reduceat": (lambda x: np.add.reduceat(x, [0, 3, 1], axis=1), [(2, 5)]),
     "maximum.reduceat": (lambda x: np.maximum.reduceat(x, [2, 0, 2]), [(4,)]),
     "var mean": (

@@ -7,6 +7,7 @@ order or subclass mean their numbers.
 import array_cases
 import numpy as np
 import pytest
+import scipy.special
 import test_arrays
 import test_numpy_coverage
 
@@ -159,6 +160,81 @@ def test_plain_arrays_beside_float32_promote_as_numpys(name, kind):
         got = BESIDE[name](v, other)
         assert got.dtype == expected.dtype
         np.testing.assert_allclose(got.value, expected, rtol=1e-6)
+
+
+OF_A_TRUTH = {
+    "append": lambda x: np.append(x, [True, False]),
+    "convolve": lambda x: np.convolve(x, True),
+    "diff": lambda x: np.diff(x, prepend=True),
+    "einsum": lambda x: np.einsum("i,->i", x, True),
+    "hstack": lambda x: np.hstack([x, True]),
+    "inner": lambda x: np.inner(x, True),
+    "kron": lambda x: np.kron(x, True),
+    "polyval": lambda x: np.polyval(x, True),
+    "vdot": lambda x: np.vdot(x[0], True),
+}
+
+
+@pytest.mark.parametrize("name", OF_A_TRUTH)
+def test_true_beside_float32_is_no_wider_than_an_array_of_it(name):
+    x = np.array([0.5, 0.7], np.float32)
+    expected, got = OF_A_TRUTH[name](x), OF_A_TRUTH[name](wy.Variable(x))
+    assert got.dtype == expected.dtype == np.float32
+    np.testing.assert_allclose(got.value, expected, rtol=1e-6)
+
+
+TRAPEZOID = getattr(np, "trapezoid" if hasattr(np, "trapezoid") else "trapz")
+SET = {
+    "diff": lambda x, k: np.diff(x, n=k, axis=k),
+    "diff places": lambda x, k: np.diff(x, k, k),
+    "average": lambda x, k: np.average(x, k, keepdims=k),
+    "append": lambda x, k: np.append(x, x, axis=k),
+    "trapezoid": lambda x, k: TRAPEZOID(x, axis=k),
+    "tensordot": lambda x, k: np.tensordot(x, x, axes=[[k], [k]]),
+    "cross": lambda x, k: np.cross(x, x[:, ::-1], axisa=k, axisb=k, axisc=k),
+    "linspace": lambda x, k: np.linspace(x, x * 2, k + 2, axis=k),
+}
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16])
+@pytest.mark.parametrize("name", SET)
+def test_settings_of_small_integers_stay_integers(name, kind):
+    """Beside operands of float32, which operands of small integers are computed in."""
+    x = np.arange(9, dtype=np.float32).reshape(3, 3) ** 2
+    expected, got = SET[name](x, kind(1)), SET[name](wy.Variable(x), kind(1))
+    np.testing.assert_allclose(got.value, expected, rtol=1e-6, strict=True)
+
+
+def test_masks_of_ufuncs_beside_float32_stay_masks():
+    x, mask = wy.Variable(np.array([1.0, 2.0], np.float32)), np.array([True, False])
+    out = np.zeros_like(x)
+    assert np.multiply.outer(x, np.float32(3.0), out=out, where=mask).value.tolist() == [3.0, 0.0]
+    out = np.zeros_like(x)
+    assert np.clip(x, 0.0, 0.5, out=out, where=mask).value.tolist() == [0.5, 0.0]
+
+
+MIXED = {
+    "average": lambda x, w: np.average(x, weights=w),
+    "average axis": lambda x, w: np.average(x, 1, w[0]),
+    "average sum": lambda x, w: np.average(x, 0, w, returned=True)[1],
+    "cov": lambda x, w: np.cov(x, aweights=w[0]),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_float64_weighed_by_float32_has_the_digits_of_float64(name, rng):
+    x, weights = rng.normal(size=(4, 5)), rng.uniform(0.1, 1.0, (4, 5)).astype(np.float32)
+    expected = MIXED[name](x, weights)
+    for w in (weights, wy.Variable(weights)):
+        found = MIXED[name](wy.Variable(x), w)
+        np.testing.assert_allclose(found.value, expected, rtol=1e-13, strict=True)
+
+
+def test_logsumexp_of_float32_with_factors_of_float64_has_the_digits_of_these(rng):
+    x, b = rng.normal(size=7).astype(np.float32), rng.uniform(0.1, 1.0, 7)
+    expected = scipy.special.logsumexp(x.astype(np.float64), b=b)
+    found = wy.special.logsumexp(wy.Variable(x), b=b)
+    np.testing.assert_allclose(found.value, expected, rtol=1e-14, strict=True)
 
 
 @pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")

@@ -100,12 +100,23 @@ PROGRAMS = {
     "reshape open": lambda x: x.reshape(-1, 2, 2),
     "columns": lambda x: sum(x[:, k] for k in range(x.shape[1])),
     "columns by len": lambda x: x.sum() * len(WEIGHTS),
+    "largest": lambda x: x.sum() * max(x.shape),
+    "smallest": lambda x: x.sum() * min(x.shape),
+    "found by its hash": lambda x: x.sum() if x.shape[0] in {1, 5} else 5.0 + x.sum(),
+    "looked up": lambda x: x.sum() * {1: 2.0, 2: 5.0}.get(x.shape[0], 3.0),
+    "states of a GRU": lambda x: wy.nn.gru_states(x, np.ones((4, 3)), np.ones((1, 3)), np.ones(3)),
+    "states of an LSTM": lambda x: wy.nn.lstm_states(
+        x, np.ones((4, 4)), np.ones((1, 4)), np.ones(4)
+    ),
+    "moving averages": lambda x: wy.nn.ewma_states(x, WEIGHTS),
+    "attention": lambda x: wy.nn.attention(x, x, x, wy.nn.causal(x)),
+    "attention of columns": lambda x: wy.nn.attention(x.T, x.T, x.T),
 }
 FOLLOWING = """shape, shape first, shape taken apart, shape times a variable, shape minus, size,
 np.size, np.size of an axis, np.shape, np.divide, np.multiply, np.maximum, ones like, mean,
 reshape open, columns, columns by len, compared with another, len of a row, zeros of integers,
 full of integers, full of small integers, ones of booleans, isreal, iscomplex, isfinite,
-vecdot along an axis"""
+vecdot along an axis, moving averages, attention"""
 
 
 def apart(x):

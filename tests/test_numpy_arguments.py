@@ -85,7 +85,7 @@ def test_what_cannot_take_a_result_is_refused():
         np.sum(v, where=np.ones((2, 2, 3), bool))
     with pytest.raises(TypeError, match="mean: where: expected booleans, got float64"):
         np.mean(v, where=np.ones(3))
-    for name in ("hypot.reduce", "arctan2.accumulate", "hypot.reduceat", "multiply.at"):
+    for name in ("hypot.reduce", "arctan2.accumulate", "hypot.reduceat", "power.at"):
         ufunc, method = name.split(".")
         args = [v, [0]] + ([1.0] if method == "at" else [])
         with pytest.raises(TypeError, match=rf"numpy\.{name} is not among"):

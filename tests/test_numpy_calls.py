@@ -187,3 +187,57 @@ def test_a_factor_of_logsumexp_widens_float32_as_in_scipy(b):
     expected = scipy.special.logsumexp(x, axis=1, b=b)
     found = wy.special.logsumexp(wy.Variable(x), axis=1, b=b).value
     np.testing.assert_allclose(found, expected, rtol=1e-6, strict=True)
+
+
+WHERE = [
+    (lambda x, y: np.divide(x, y, out=np.zeros_like(x * y), where=y != 0), lambda x, y: x / y),
+    (lambda x, y: np.power(x, y, out=np.zeros_like(x * y), where=y != 0), lambda x, y: x**y),
+    (lambda x, y: np.sqrt(y, out=np.zeros_like(x * y), where=y != 0), lambda x, y: np.sqrt(y)),
+    (lambda x, y: np.log(y, out=np.zeros_like(x * y), where=y != 0), lambda x, y: np.log(y)),
+    (
+        lambda x, y: np.divide.outer(x, y, out=np.zeros_like(np.outer(x, y)), where=y != 0),
+        lambda x, y: x[:, None] / y,
+    ),
+]
+
+
+@pytest.mark.parametrize("mode", ["trace", "source"])
+@pytest.mark.parametrize(("masked", "plain"), WHERE)
+def test_what_where_leaves_out_has_no_gradient(masked, plain, mode):
+    """Derivatives are infinite there, and NaN times zero is NaN."""
+    x, y = np.array([-1.0, 3.0, 0.0, 5.0]), np.array([0.0, 2.0, 0.0, 4.0])
+    kept = y != 0
+    wanted = kept if masked is not WHERE[-1][0] else slice(None)
+
+    def of(f):
+        return lambda x, y: (f(x, y) ** 2).sum()
+
+    def some(y):
+        """The function of those elements of the second argument at which it is computed."""
+        return of(plain)(x[wanted], y)
+
+    np.testing.assert_allclose(of(masked)(x, y), some(y[kept]))
+    for arguments in (0, 1):
+        assert np.isfinite(wy.grad(of(masked), arguments, mode=mode)(x, y)).all()
+    found = np.zeros(4)
+    found[kept] = wy.grad(some)(y[kept])
+    np.testing.assert_allclose(wy.grad(of(masked), 1, mode=mode)(x, y), found, rtol=1e-12)
+    curved = np.zeros((4, 4))
+    curved[np.ix_(kept, kept)] = wy.hessian(some)(y[kept])
+    np.testing.assert_allclose(wy.hessian(of(masked), 1, mode=mode)(x, y), curved, rtol=1e-12)
+    if masked is not WHERE[-1][0]:  # whose NumPy would make a plain array
+        a, b = wy.Parameter(x), wy.Parameter(y)
+        gradients = wy.freeze(of(masked)(a, b)).value_and_grad()[1]
+        np.testing.assert_allclose(gradients[b], found, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["multiply", "divide", "maximum", "minimum", "fmin", "logaddexp"])
+def test_at_takes_a_place_as_often_as_it_is_named(name, rng):
+    x, v = rng.uniform(0.5, 2.0, 5), rng.uniform(0.9, 1.2, 3000)
+    places = rng.integers(-2, 5, 3000)
+    ufunc, expected, found = getattr(np, name), x.copy(), wy.Variable(x) * 1.0
+    ufunc.at(expected, places, v)
+    ufunc.at(found, places, v)
+    np.testing.assert_allclose(found.value, expected, rtol=1e-12)
+    ufunc.at(found, np.zeros(0, int), np.zeros(0))
+    np.testing.assert_allclose(found.value, expected, rtol=1e-12)

@@ -79,6 +79,7 @@ CASES: list[tuple[str, tuple[int, ...], Draw]] = [
     ("expn", (60,), exponents(-10, 2)),
     *((name, (), exponents(-10, 10, negative=True)) for name in ("sinint", "cosint")),
     ("erfcx", (), exponents(-10, 1.4, negative=True)),
+    ("erfi", (), exponents(-10, 1.42, negative=True)),
     ("dawsn", (), exponents(-10, 3, negative=True)),
     ("log_ndtr", (), exponents(-3, 1, negative=True)),
     ("erfinv", (), below_one),

@@ -5,11 +5,11 @@
 //! variable in arithmetic is a number that follows the input. Wherever else an integer is taken of it,
 //! as `range`, `np.ones` and `reshape` do, and by `len(x)`, which must be an integer, the input
 //! remembers that ([`ops::ask_lengths`]): what is built from then on refuses other lengths. To
-//! print a length, to take it apart by `n, d = x.shape`, or to compare it with that of another
+//! print a length, to take it apart by `n, d = x.shape`, or to ask whether it equals that of another
 //! variable asks for nothing.
 //!
-//! The functions of the package get integers: they keep the lengths that they compute with, by
-//! `fixed`.
+//! The functions of the package but those of `nn` get integers: they keep the lengths that they
+//! compute with, by `fixed`.
 
 #![allow(
     unsafe_op_in_unsafe_fn,
@@ -40,7 +40,8 @@ pub(super) struct PyLength {
     value: usize,
 }
 
-/// Whether the package's own code asks, so many frames up from the latest.
+/// Whether the package's own code asks, so many frames up from the latest. That of `wyrmling.nn` is
+/// as users write theirs, and keeps no lengths.
 fn asked_by_package(py: Python<'_>, up: usize) -> PyResult<bool> {
     let sys = py.import(intern!(py, "sys"))?;
     let Ok(frame) = sys.call_method1(intern!(py, "_getframe"), (up,)) else {
@@ -49,7 +50,8 @@ fn asked_by_package(py: Python<'_>, up: usize) -> PyResult<bool> {
     let globals = frame.getattr(intern!(py, "f_globals"))?;
     let name = globals.call_method1(intern!(py, "get"), (intern!(py, "__name__"), ""))?;
     let name = name.str()?;
-    Ok(name.to_str()?.starts_with("wyrmling."))
+    let name = name.to_str()?;
+    Ok(name.starts_with("wyrmling.") && !name.starts_with("wyrmling.nn"))
 }
 
 /// Says that lengths are integers, to whoever asks for `numbers.Integral`.
@@ -236,14 +238,15 @@ impl PyLength {
         let rest = Self::operate(slf, "mod", other, false)?;
         Ok(PyTuple::new(slf.py(), [whole, rest])?.into_any())
     }
-    /// Two lengths are compared as they are: both follow.
+    /// Whether two lengths are equal asks for nothing: both follow.
     fn __richcmp__<'py>(
         slf: &Bound<'py, Self>,
         other: &Object<'py>,
         op: CompareOp,
     ) -> PyResult<Object<'py>> {
         let (py, this) = (slf.py(), slf.get());
-        if let Ok(other) = other.cast::<PyLength>() {
+        let is_equal = matches!(op, CompareOp::Eq | CompareOp::Ne);
+        if let (true, Ok(other)) = (is_equal, other.cast::<PyLength>()) {
             let value = PyInt::new(py, this.value);
             return value.rich_compare(other.get().value, op);
         }
@@ -254,10 +257,11 @@ impl PyLength {
         if !known {
             return Ok(py.NotImplemented().into_bound(py));
         }
-        this.beside(py, other)?.rich_compare(other, op)
+        this.beside(py, other)?.rich_compare(plain(other)?, op)
     }
-    fn __hash__(&self) -> isize {
-        self.value as isize
+    /// What is found by a length depends on it, and what has another hash is not compared.
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        Ok(self.asked(py)? as isize)
     }
     fn __index__(&self, py: Python<'_>) -> PyResult<usize> {
         self.asked(py)

@@ -35,7 +35,9 @@ pub(crate) fn erfi(x: f64) -> f64 {
     } else if x.is_infinite() {
         x
     } else {
-        FRAC_2_SQRT_PI * exp_square(1.0, x) * dawsn(x)
+        // e^(x²) overflows before the product does.
+        let root = exp_square(0.5, x);
+        root * (FRAC_2_SQRT_PI * dawsn(x) * root)
     }
 }
 

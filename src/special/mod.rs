@@ -51,7 +51,7 @@ fn series(first: f64, next: impl Fn(f64, f64) -> f64) -> f64 {
     sum
 }
 
-/// `e^(s·x²)` for `s` of 1 or -1. The square is split into a part that is exact and a small rest,
+/// `e^(s·x²)` for `s` of 1, -1 or ½. The square is split into a part that is exact and a small rest,
 /// as `s_erf.c` of fdlibm does (Sun Microsystems, 1993): the relative error of the exponential is
 /// the absolute error of its argument, and a rounded square has one that grows with `x²`.
 fn exp_square(s: f64, x: f64) -> f64 {

@@ -29,6 +29,8 @@ def _rows(name: str, what: str, m: Like, rowvar: bool, dtype: Any) -> Variable:
 def _weights(name: str, given: Any, n: int) -> Any:
     """A weight for each observation."""
     weights = constant(given)
+    # Sums of weights are computed in float64, as NumPy's are.
+    weights = weights if weights.dtype.kind in "iu" else weights.astype(np.float64)
     if weights.ndim != 1 or weights.shape[0] != n:
         raise ValueError(f"cov: {name}: expected {n} weights, got shape {weights.shape}")
     if not isinstance(given, Variable) and (np.asarray(given) < 0).any():

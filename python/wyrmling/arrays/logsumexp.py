@@ -43,6 +43,8 @@ def logsumexp(
     x = _core.constant(a)
     single = x.dtype == np.float32 and is_weak(b)
     factor = _core.constant(np.float32(b) if single else b)
+    if x.dtype == np.float32:
+        x = x.astype(np.result_type(x.dtype, factor.dtype))
     x = _core.broadcast_like(x, factor)
     # The largest of the terms that count; it only shifts the others.
     counts: Any = _core.not_equal(factor, 0.0)

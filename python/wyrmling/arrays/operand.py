@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 from collections.abc import Callable, Sequence
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -31,6 +32,11 @@ def itself(a: Like) -> Variable:
 
 # Types of which NumPy makes float32 beside float32, where a constant is float64.
 _SMALL = tuple(map(np.dtype, (bool, np.int8, np.uint8, np.int16, np.uint16)))
+# Arguments that are no operands.
+_SETTINGS = {
+    *("axes", "axis", "axisa", "axisb", "axisc", "n", "num", "endpoint", "retstep", "returned"),
+    *("keepdims", "dtype", "optimize", "out", "where"),
+}
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -38,17 +44,23 @@ def of_one_type(function: _Function) -> _Function:
     """A function that makes constants of its operands, of which those of small integers and
     booleans do not widen float32.
     """
+    places = inspect.signature(function).parameters.values()
+    names = [x.name for x in places if x.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        operands: list[Any] = [*args, *kwargs.values()]
-        for x in args:
+        # What has no name is one of any number of operands.
+        given = [*zip_longest(names[: len(args)], args), *kwargs.items()]
+        operands = [x for name, x in given if name not in _SETTINGS]
+        for x in operands[:]:
             operands += x if isinstance(x, list | tuple) else []
         kinds = {x.dtype for x in operands if isinstance(x, Variable | np.ndarray | np.generic)}
+        if any(isinstance(x, bool) for x in operands):
+            kinds.add(np.dtype(bool))
         if not kinds.intersection(_SMALL) or not kinds <= {np.dtype(np.float32), *_SMALL}:
             return function(*args, **kwargs)
-        args = tuple(map(_single, args))
-        return function(*args, **{name: _single(x) for name, x in kwargs.items()})
+        found = [x if name in _SETTINGS else _single(x) for name, x in given]
+        return function(*found[: len(args)], **dict(zip(kwargs, found[len(args) :], strict=True)))
 
     return cast(_Function, called)
 
@@ -60,8 +72,8 @@ def is_weak(value: Any) -> bool:
 
 def _single(x: Any) -> Any:
     """Small integers and booleans in float32, also those in a list or tuple; others as they are."""
-    if isinstance(x, np.ndarray | np.generic) and x.dtype in _SMALL:
-        return x.astype(np.float32)
+    if isinstance(x, bool | np.ndarray | np.generic) and np.asarray(x).dtype in _SMALL:
+        return np.asarray(x, np.float32)[()]
     return type(x)(map(_single, x)) if type(x) in (list, tuple) else x
 
 

@@ -337,6 +337,8 @@ def average(
     x = constant(a)
     # Without weights each element has weight 1, whatever length an input gets later.
     each = constant(weights) if weights is not None else _core.broadcast_like(1.0, x)
+    if x.dtype == np.float64 and each.dtype == np.float32:
+        each = astype(each, x.dtype)
     axes = axes_of("average", axis, x.ndim)
     if each.shape == x.shape:
         each = _core.broadcast_like(each, x, x.ndim)

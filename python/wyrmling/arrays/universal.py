@@ -2,8 +2,8 @@
 
 ``reduce`` is there for ``add``, ``multiply``, ``maximum``, ``minimum`` and ``logaddexp``,
 ``accumulate`` and ``reduceat`` for these too, ``outer`` for every function of two arrays, ``at``
-for ``add`` and ``subtract``. Others raise TypeError, and so does every argument that has no meaning
-here.
+for those of them that take numbers in any order. Others raise TypeError, and so does every argument
+that has no meaning here.
 """
 
 from __future__ import annotations
@@ -98,13 +98,46 @@ def _outer(ufunc: np.ufunc, x: Any, y: Any, **named: Any) -> Any:
     return ufunc(expand_dims(x, tuple(range(x.ndim, x.ndim + behind))), y, **named)
 
 
+# What joins the numbers of a place that is named several times, for each function that takes them
+# one after the other.
+_JOINED = {
+    np.add: np.add,
+    np.subtract: np.add,
+    np.multiply: np.multiply,
+    np.divide: np.multiply,
+    np.maximum: np.maximum,
+    np.minimum: np.minimum,
+    np.fmax: np.fmax,
+    np.fmin: np.fmin,
+    np.logaddexp: np.logaddexp,
+}
+
+
+def _joined(ufunc: np.ufunc, x: Any, places: Any) -> tuple[Any, Any]:
+    """The numbers of each place as one, and the places, each once. Neighbours are joined by twos,
+    so that a place that is named n times takes log n turns.
+    """
+    order = np.argsort(places, kind="stable")
+    x, places = x[order], places[order]
+    while (again := places[1:] == places[:-1]).any():
+        starts = np.flatnonzero(np.append(True, ~again))
+        rank = np.arange(places.size) - np.repeat(starts, np.diff(starts, append=places.size))
+        left = rank % 2 == 0
+        pairs = np.flatnonzero(left[:-1] & again)
+        x = _core.replace(x, pairs, ufunc(x[pairs], x[pairs + 1]))
+        x, places = x[np.flatnonzero(left)], places[left]
+    return x, places
+
+
 def _at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
     """``ufunc.at``: ``a[indices] += b``, in which a place that is named twice counts twice."""
     name = f"{ufunc.__name__}.at"
-    if ufunc not in (np.add, np.subtract) or b is None:
+    if ufunc not in _JOINED or b is None:
+        *most, last = (known.__name__ for known in _JOINED)
         raise TypeError(
-            f"numpy.{name} is not among wyrmling's functions; those of add and subtract are; where "
-            "no place is named twice assign to the elements: x[i] = x[i] * v"
+            f"numpy.{name} is not among wyrmling's functions; those of {', '.join(most)} and "
+            f"{last} are; where no place is named twice assign to the elements: "
+            "x[i] = np.hypot(x[i], v)"
         )
     if not isinstance(a, Variable):
         raise takes_no_variable(
@@ -114,11 +147,17 @@ def _at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
     # The places that NumPy finds for the indices, in C order.
     places = np.arange(a.size).reshape(a.shape)[value(name, indices)]
     x = _core.fixed(a, name, tuple(range(a.ndim)))
-    added = reductions.cast_to(name, _core.broadcast_to(b, places.shape), a.dtype)
-    flat = _core.reshape(added, -1)
-    sums = _core.scatter_rows(flat, places.ravel(), np.zeros(a.size, a.dtype))
-    sums = _core.reshape(sums, a.shape)
-    a[...] = x + sums if ufunc is np.add else x - sums
+    given = reductions.cast_to(name, _core.broadcast_to(b, places.shape), a.dtype)
+    given, places = _core.reshape(given, -1), places.ravel()
+    joined = _JOINED[ufunc]
+    if joined is np.add:
+        sums = _core.scatter_rows(given, places, np.zeros(a.size, a.dtype))
+        a[...] = ufunc(x, _core.reshape(sums, a.shape))
+        return
+    given, places = _joined(joined, given, places)
+    flat = _core.reshape(x, -1)
+    flat = _core.replace(flat, places, ufunc(flat[places], given))
+    a[...] = _core.reshape(flat, a.shape)
 
 
 def _reduceat(
@@ -158,6 +197,15 @@ def _as_type(name: str, x: Any, dtype: Any) -> Any:
     return found
 
 
+def _read_where(mask: Any, x: Any) -> Any:
+    """An operand that has no gradient by the elements of which nothing is computed: there, the
+    derivative of the function may be infinite or NaN, which times zero is NaN.
+    """
+    if not isinstance(x, Variable) or x.dtype.kind != "f":
+        return x
+    return _core.where(mask, x, _core.stop_gradient(x))
+
+
 def _called(
     ufunc: np.ufunc,
     *inputs: Any,
@@ -182,9 +230,11 @@ def _called(
             f"{name}: where: without out the other elements are not defined; choose them by "
             "np.where"
         )
-    result = ufunc(*inputs, **more)
     if mask is None:
-        return finished(name, result, out)
+        return finished(name, ufunc(*inputs, **more), out)
+    # Of plain operands NumPy would warn of elements that are not asked for.
+    with np.errstate(all="ignore"):
+        result = ufunc(*(_read_where(mask, x) for x in inputs), **more)
     before = out[0] if isinstance(out, tuple) else out
     if isinstance(before, Variable):
         result = _core.where(mask, result, before)
