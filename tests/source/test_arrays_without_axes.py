@@ -1,4 +1,4 @@
-"""What has no axes is an array or a number as in NumPy: ``+=`` changes an array for all its names."""
+"""What has no axes is an array or a number as in NumPy: ``+=`` changes all names of an array."""
 
 import linecache
 
@@ -43,7 +43,8 @@ NUMBERS = [
 
 
 def of(expression, change):
-    text = f"def f(x, v):\n    y = {expression}\n    z = y\n    z {change}\n    return y * x + v[0]\n"
+    lines = [f"y = {expression}", "z = y", f"z {change}", "return y * x + v[0]"]
+    text = "\n    ".join(["def f(x, v):", *lines]) + "\n"
     name = f"<{expression} {change}>"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     space = {"np": np, "wy": wy}
