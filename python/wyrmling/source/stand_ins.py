@@ -63,7 +63,8 @@ def stand_in(
         name = _text_for(walker, found, args, node)
         if name is None or found not in OF_INTEGERS:
             return None if name is None else read(name, args)
-        return _as_numpy(walker, read(name, [integer_of(walker, arg, node) for arg in args]), node)
+        made = read(name, [integer_of(walker, arg, node) for arg in args])
+        return made if walker.is_array(made) else _as_numpy(walker, made, node)
     owner = getattr(found, "__self__", None)
     if owner is itertools.chain and found.__name__ == "from_iterable":
         return read(found.__name__, args)
@@ -87,6 +88,9 @@ def _type_of(walker: Walker, value: Any, node: ast.AST) -> Known | None:
 
 def _text_for(walker: Walker, found: Any, args: Sequence[Any], node: ast.AST) -> str | None:
     """The text that is read for a function, if arguments are computed."""
+    if found is np.digitize and len(args) > 1 and all(map(walker.is_array, args[:2])):
+        # Whether they rise is not known of bins that are computed.
+        return None if isinstance(args[1], Known) else "digitize_all"
     at = {np.searchsorted: 1, np.digitize: 0}.get(found)
     if at is not None and not (len(args) > at and kind_of(args[at])):
         return None

@@ -77,25 +77,43 @@ def from_iterable(iterable):
         yield from values
 
 
-def count(start=0, step=1):
+def counted(start, step):
     while True:
         yield start
         start = start + step
 
 
-def repeat(object, times=...):
-    if times is ...:
-        while True:
-            yield object
-    for _ in range(times):
+def count(start=0, step=1):
+    real(start), real(step)
+    return counted(start, step)
+
+
+def forever(object):
+    while True:
         yield object
+
+
+def repeated(object, turns):
+    for _ in turns:
+        yield object
+
+
+def repeat(object, times=...):
+    return forever(object) if times is ... else repeated(object, range(times))
 
 
 def islice(iterable, *ends):
     start, stop, step = (0, *ends, 1) if len(ends) == 1 else (*ends, 1) if len(ends) == 2 else ends
     start, step = start or 0, 1 if step is None else step
+    for end in (start, stop, step):
+        # TypeError for what is no integer.
+        range(0 if end is None else end)
     if start < 0 or step < 1 or (stop is not None and stop < start):
         raise ValueError("no such slice, or one of nothing")
+    return sliced(iterable, start, stop, step)
+
+
+def sliced(iterable, start, stop, step):
     at, wanted = 0, start
     if stop != 0:
         for item in iterable:
@@ -289,11 +307,32 @@ def searchsorted(a, v, side="left"):
     return bisected(a, comes_before, 0, None)
 
 
-def digitize(x, bins, right=False):
+def fall(bins):
+    rising, falling = True, True
     for i in range(1, len(bins)):
-        if not bins[i - 1] <= bins[i]:
-            raise ValueError("bins that decrease, or NaN")
-    return searchsorted(bins, x, "left" if right else "right")
+        if bins[i - 1] < bins[i]:
+            falling = False
+        elif bins[i - 1] > bins[i]:
+            rising = False
+        elif bins[i - 1] != bins[i]:
+            raise ValueError("NaN among bins")
+    if not rising and not falling:
+        raise ValueError("bins neither rise nor fall")
+    return not rising
+
+
+def digitize(x, bins, right=False):
+    side = "left" if right else "right"
+    if fall(bins):
+        return len(bins) - searchsorted(bins[::-1], x, side)
+    return searchsorted(bins, x, side)
+
+
+def digitize_all(x, bins, right=False):
+    falling = fall(bins)
+    edges = bins[::-1] + 0.0 if falling else bins + 0.0
+    found = np.searchsorted(edges, x, "left" if right else "right")
+    return np.where(falling, len(bins) - found, found)
 
 
 def unravel_index(indices, shape):

@@ -226,3 +226,18 @@ def smaller_by_and_by(x):
     for _ in range(3):
         x = x[x > x.min()]
     return x.sum() ** 2
+
+
+@at(np.array([1.5, 2.2, 7.0]), np.array([1.0, 2.0, 3.0]))
+@at(np.array([1.5, 2.2, 7.0]), np.array([3.0, 2.0, 1.0]))
+@at(np.array([[1.5], [2.4]]), np.array([2.0]))
+@at(np.array([1.5, 2.5]), np.array([1.0, 3.0, 2.0]))
+def bins_of_an_array_among_computed_ones(x, bins):
+    return (
+        np.sum((1.0 + np.digitize(x, bins * 1.0)) * x) + bins[np.digitize(x, bins, True) - 1].sum()
+    )
+
+
+@at(2.5, np.array([3.0, 2.0, 1.0]))
+def bin_among_falling_ones(x, bins):
+    return bins[np.digitize(x, bins) - 1] * x + 10 * np.digitize(x, [4.0, 2.0], right=True)

@@ -190,3 +190,27 @@ def words_of_a_text(x):
     for word in "sin 2 sin 3".split():
         total = total + math.sin(x) if word == "sin" else total * float(word)
     return total + x * len("a,b,,c".split(",")) + x * len("one\ntwo".splitlines())
+
+
+@at(2.0, -1)
+@at(2.0, 1)
+@at(2.0, 1.5)
+def slices_that_are_refused_when_they_are_made(x, start):
+    try:
+        items = itertools.islice([x, 2 * x, 3 * x], start, None)
+    except ValueError:
+        return 7 * x
+    return sum(items) * x
+
+
+@at(2.0)
+def a_count_from_no_number(x):
+    itertools.count("a")
+    return x
+
+
+@at(1.5, 3)
+@at(1.5, 2.5)
+def repeated_a_number_of_times(x, times):
+    itertools.repeat(x, times)
+    return sum(itertools.repeat(x, times)) * x
