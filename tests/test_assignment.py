@@ -365,3 +365,20 @@ def test_an_assignment_while_its_key_or_value_is_read_is_not_lost():
     np.testing.assert_array_equal(y.value, [7.0, 5.0, 0.0])
     y[2] = 1.0
     np.testing.assert_array_equal(y.value, [7.0, 5.0, 1.0])
+
+
+def test_what_is_assigned_to_no_place_gets_no_gradient():
+    """Its derivative may be infinite, and 0 * inf would be NaN."""
+
+    def f(x):
+        y = np.array([1.0, 2.0]) * x
+        y[y > 10.0] += np.sqrt(0.0 * x)
+        y[y > 10.0] = np.sqrt(0.0 * y)[y > 10.0]
+        return np.sum(y)
+
+    for mode in ("trace", "auto", "source"):
+        slope = wy.grad(f, mode=mode)
+        assert [slope(2.0) for _ in range(3)] == [3.0] * 3
+    y = wy.array(np.zeros(3))
+    with pytest.raises(ValueError, match="shape"):
+        y[np.zeros(3, bool)] = np.zeros((2, 0))

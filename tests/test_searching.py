@@ -113,3 +113,31 @@ def test_a_place_shows_its_number_alone():
     assert repr(np.searchsorted(EDGES, wy.Input(0.5))) == "Variable(3)"
     assert repr(np.argmax(wy.Input(EDGES))) == "Variable(3)"
     assert repr(wy.Input(np.float32(0.5))) == "Input(0.5, dtype=float32)"
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_bins_that_are_computed_rise_or_fall_or_are_refused(right):
+    """What raises is NumPy's."""
+
+    def of_all(x, bins):
+        return np.sum(x * np.digitize(x, bins, right))
+
+    def of_each(x, bins):
+        return sum([v * np.digitize(v, bins, right) for v in x])
+
+    x = np.array([1.0, 2.0, 1.5, 3.0, 9.0, -9.0])
+    bins = [[1.0, 2.0, 3.0], [3.0, 2.0, 2.0], [2.0, 2.0], [2.0], [], [1.0, 3.0, 2.0]]
+    for f in (of_all, of_each):
+        read = wy.compile(f, mode="source")
+        slope = wy.grad(f, mode="source")
+        for edges in map(np.array, bins):
+            try:
+                numbers = np.digitize(x, edges, right)
+            except ValueError as error:
+                with pytest.raises(ValueError, match=str(error)):
+                    read(x, edges)
+                continue
+            assert read(x, edges) == np.sum(x * numbers)
+            np.testing.assert_array_equal(slope(x, edges), numbers)
+        nan = np.array([1.0, np.nan, 2.0])
+        assert read(x, nan) == f(x, nan)

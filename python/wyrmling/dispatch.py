@@ -77,7 +77,7 @@ _OTHERS: dict[str, Function] = {
     "digitize": searching.digitize,
     "divmod": _divmod,
     "fix": _core.trunc,
-    "i0": _core.i0,
+    "i0": plain.native("i0"),
     "invert": variable.invert,
     "isclose": predicates.isclose,
     "iscomplex": parts.is_complex,
@@ -190,7 +190,7 @@ def functions() -> dict[Function, Function]:
     # too: most are ufuncs, for which NumPy asks __array_ufunc__, but some (sinc, i0) are not.
     native = [name for name, _, home in _core.exported() if home == "numpy"]
     native += [name for entry in _core.elementwise() for name in entry["numpy"]]
-    named = {name: getattr(_core, name) for name in native}
+    named = {name: plain.native(name) for name in native}
     named |= {name: predicates.of_values(getattr(np, name)) for name in _OF_VALUES}
     now = predicates.value_now
     named |= {name: predicates.of_values(getattr(np, name), now) for name in _OF_VALUES_NOW}

@@ -32,7 +32,7 @@ def _made() -> dict[str, plain.Function]:
     made: dict[tuple[int, int], plain.Function] = {}
     found = {}
     for name in _names.HOMES["functions"].split():
-        ours = getattr(_core, name)
+        ours = plain.native(name)
         theirs = plain.numpys(name) or plain.numpys(ours.__name__) or _PLAIN.get(name)
         both = id(ours), id(theirs)
         if both not in made:

@@ -18,7 +18,7 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Sequence, ValuesView
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from . import _core
 from ._core import Variable, has_variable
 
 Function = Callable[..., Any]
+T = TypeVar("T")
 
 # What stands for an argument that is not given.
 _NOTHING = object()
@@ -124,6 +125,36 @@ def inner(function: Any) -> Any:
     if isinstance(bound, _core.Public):
         return bound.function
     return getattr(function, "__wrapped__", function)
+
+
+# Native functions that in NumPy give arrays also where nothing has axes. Those of ``_OF_NUMBERS``
+# do so of Python's numbers, of which they make arrays; a number of NumPy's stays one.
+_OF_ARRAYS = ("expand_dims", "i0", "where")
+_OF_NUMBERS = ("reshape", "squeeze", "transpose")
+
+
+def whole(x: T) -> T:
+    """A result without axes as an array, which ``+=`` changes for all its names, and no number."""
+    if isinstance(x, Variable) and not x.ndim and _core.is_scalar(x):
+        return cast(T, x[...])
+    return x
+
+
+def native(name: str) -> Function:
+    """A function of the native module; what it gives is an array where NumPy makes one."""
+    function: Function = getattr(_core, name)
+    if name not in _OF_ARRAYS + _OF_NUMBERS:
+        return function
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        first = args[0] if args and name in _OF_NUMBERS else None
+        if first is None or (isinstance(first, Variable) and _core.is_number(first)):
+            return whole(result)
+        return result
+
+    return wrapped
 
 
 def numpys(name: str) -> Function | None:

@@ -120,6 +120,13 @@ def tolist(self: Variable) -> Any:
     return self.value.tolist()
 
 
+def copy(self: Variable, order: Any = "C") -> Variable:
+    """A copy as an array; a number, which nothing changes, is itself."""
+    from .arrays import shaping
+
+    return self if _core.is_scalar(self) else shaping.copy(self, order)
+
+
 def flatten(self: Variable, order: Any = "C") -> Variable:
     """All elements along one axis, in an array of their own; ``order`` as in ``wyrmling.ravel``."""
     from .arrays import shaping
@@ -401,6 +408,7 @@ METHODS: dict[str, Method] = {
     "compress": compress,
     "conj": conjugate,
     "conjugate": conjugate,
+    "copy": copy,
     "fill": fill,
     "flatten": flatten,
     "nonzero": nonzero,
@@ -427,25 +435,8 @@ PROPERTIES: dict[str, tuple[Callable[[Variable], Any], str]] = {
     "real": (lambda self: self, "The variable itself."),
 }
 _MEMORY = "its memory is not to be seen; .value has the numbers as an array"
-REFUSED = dict.fromkeys(
-    (
-        "base",
-        "byteswap",
-        "ctypes",
-        "data",
-        "dump",
-        "dumps",
-        "flags",
-        "getfield",
-        "setfield",
-        "setflags",
-        "strides",
-        "tobytes",
-        "tofile",
-        "view",
-    ),
-    _MEMORY,
-) | {
+_UNSEEN = "base byteswap ctypes data dump dumps flags getfield setfield setflags strides view"
+REFUSED = dict.fromkeys([*_UNSEEN.split(), "tobytes", "tofile"], _MEMORY) | {
     "flat": "use .ravel(), or .reshape(-1), which is a view where NumPy's is",
     "resize": "use np.resize, which gives a new array",
 }
@@ -461,7 +452,6 @@ OF_ARRAYS = {
         "astype",
         "choose",
         "clip",
-        "copy",
         "cumprod",
         "cumsum",
         "prod",

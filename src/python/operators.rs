@@ -214,7 +214,12 @@ impl PyVariable {
         let node = self.node()?;
         Ok(match index::get(&node, key)? {
             (found, true) => self.view(&node, found),
-            (found, false) => Self::new(found),
+            (found, false) => {
+                let mut found = Self::new(found);
+                // Without axes a number, which operators in place do not write to.
+                found.scalar = true;
+                found
+            }
         })
     }
     fn __setitem__(

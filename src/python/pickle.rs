@@ -17,6 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::convert;
+use super::error::takes_no_variable;
 use super::fit::PyHistory;
 use super::items::items;
 use super::leaf::{PyIndexInput, PyInput, PyParameter};
@@ -48,12 +49,11 @@ type ReducedWithState<'py> = (
 #[pymethods]
 impl PyVariable {
     /// Raises TypeError: a part of a graph is neither pickled nor copied.
-    fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err(
-            "a graph cannot be copied or pickled: take the value (x.value), or x.copy() for \
-             another variable of this graph; of a model pickle the Parameters, Inputs and \
-             optimizer, and build its loss again",
-        ))
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
+        let text = "a graph cannot be copied or pickled: take the value (x.value), or x.copy() for \
+                    another variable of this graph; of a model pickle the Parameters, Inputs and \
+                    optimizer, and build its loss again";
+        Err(takes_no_variable(py, text.to_owned()))
     }
 }
 

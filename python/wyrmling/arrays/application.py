@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._core import Variable, constant, expand_dims, fixed, has_variable, reshape, split_axis, stack
+from ..plain import whole
 from .operand import Array, Axis, Like, axis_of, integers, is_axis_of_number, itself
 from .shaping import broadcast_arrays, moveaxis
 
@@ -63,7 +64,7 @@ def apply_along_axis(
     # The axes of each result replace the axis of the lanes.
     result = split_axis(stack(found), 0, outer) if outer else found[0]
     inner = range(len(outer), len(outer) + found[0].ndim)
-    return moveaxis(result, tuple(inner), tuple(range(axis, axis + found[0].ndim)))
+    return whole(moveaxis(result, tuple(inner), tuple(range(axis, axis + found[0].ndim))))
 
 
 def apply_over_axes(func: Callable[..., Any], a: Like, axes: Axis) -> Any:
@@ -150,14 +151,14 @@ class vectorize:
                 return self._plain(*args, **kwargs)
         if self._axes is not None:
             return self._by_signature(args, kwargs, given, places)
-        whole = broadcast_arrays(*(constant(given[at]) for at in places))
-        shape = whole[0].shape
+        spread = broadcast_arrays(*(constant(given[at]) for at in places))
+        shape = spread[0].shape
         # Elements of plain arguments are passed as NumPy's scalars, so integers stay integers.
         known: dict[int | str, Array | Variable] = {
             at: fixed(x, "vectorize", tuple(range(x.ndim)))
             if isinstance(given[at], Variable)
             else np.broadcast_to(given[at], shape)
-            for at, x in zip(places, whole, strict=True)
+            for at, x in zip(places, spread, strict=True)
         }
 
         def one(place: tuple[int, ...]) -> Any:

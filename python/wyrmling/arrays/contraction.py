@@ -34,6 +34,7 @@ from .._core import (
     vecdot,
 )
 from .._core import sum as sum_over
+from ..plain import whole
 from .operand import Like, axes_of, axis_of, integers, itself, of_one_type
 from .output import finished
 from .reductions import cast_to, computed_in
@@ -281,6 +282,10 @@ def tensordot(a: Like, b: Like, axes: int | Sequence[Any] = 2) -> Variable:
     >>> tensordot([[1.0, 2.0]], [[3.0], [4.0]], axes=1)
     array([[11.]])
     """
+    return whole(_summed_products(a, b, axes))
+
+
+def _summed_products(a: Like, b: Like, axes: int | Sequence[Any]) -> Variable:
     x, y = constant(a), constant(b)
     if isinstance(axes, int | np.integer):
         if not 0 <= axes <= min(x.ndim, y.ndim):
@@ -322,7 +327,7 @@ def inner(a: Like, b: Like) -> Variable:
     11.0
     """
     x, y = constant(a), constant(b)
-    return x * y if x.ndim == 0 or y.ndim == 0 else tensordot(x, y, (-1, -1))
+    return x * y if x.ndim == 0 or y.ndim == 0 else _summed_products(x, y, (-1, -1))
 
 
 @of_one_type

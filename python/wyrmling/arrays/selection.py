@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _core
 from .._core import Variable, constant, replace, reshape, where
+from ..plain import whole
 from .construction import zeros_like
 from .indexing import take
 from .operand import Like, is_weak, lanes
@@ -42,7 +43,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Like], default: Like = 
     result: Any = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         result = where(condition, choice, result)
-    return result
+    return whole(result)
 
 
 def _conditions(x: Variable, condlist: Any, count: int) -> list[Any]:
@@ -99,7 +100,7 @@ def piecewise(
             result = replace(result, mask, function)
         elif mask.any():
             result = replace(result, mask, function(values[mask], *args, **kw))
-    return result if result.dtype == values.dtype else result.astype(values.dtype)
+    return whole(result if result.dtype == values.dtype else result.astype(values.dtype))
 
 
 def compress(condition: Any, a: Like, axis: int | None = None, out: Any = None) -> Any:

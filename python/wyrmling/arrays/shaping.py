@@ -28,6 +28,7 @@ from .._core import (
     reshape_like,
     transpose,
 )
+from ..plain import whole
 from .indexing import take
 from .operand import (
     Array,
@@ -59,7 +60,8 @@ def moveaxis(a: Like, source: int | Sequence[int], destination: int | Sequence[i
     order = [k for k in range(x.ndim) if k not in source]
     for to, axis in sorted(zip(destination, source, strict=True)):
         order.insert(to, axis)
-    return transpose(x, order)
+    moved = transpose(x, order)
+    return whole(moved) if _core.is_number(x) else moved
 
 
 def rollaxis(a: Like, axis: int, start: int = 0) -> Variable:
@@ -223,7 +225,7 @@ def roll(a: Like, shift: int | Sequence[int], axis: Axis = None) -> Variable:
     """
     x = constant(a)
     if axis is None:
-        return reshape_like(roll(ravel(x), shift, 0), x)
+        return whole(reshape_like(roll(ravel(x), shift, 0), x))
     places = np.asarray(integers("shift", shift), object), np.asarray(integers("axis", axis))
     for by, to in np.broadcast(*places):
         k = axis_of("roll", int(to), x.ndim)
@@ -232,7 +234,7 @@ def roll(a: Like, shift: int | Sequence[int], axis: Axis = None) -> Variable:
         if n and by % n:
             place = n - by % n
             x = concatenate([x[along(k, slice(place, None))], x[along(k, slice(place))]], k)
-    return x
+    return whole(x)
 
 
 def _repeated(x: Variable, times: int, at: int) -> Variable:
@@ -383,7 +385,7 @@ def broadcast_arrays(*arrays: Like, subok: bool = False) -> tuple[Variable, ...]
     for k, x in enumerate(made):
         for other in made:
             x = broadcast_like(x, other)
-        made[k] = x
+        made[k] = whole(x)
     return tuple(made)
 
 

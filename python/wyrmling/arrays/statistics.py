@@ -201,6 +201,8 @@ def prod(
     for k in axes:
         x = _product(x, k)
     result = x if truth("prod: keepdims", keepdims) or not axes else squeeze(x, axes)
+    # A number is no view of the products.
+    result = result if result.ndim else result[()]
     result = astype(result, int) if discrete else result
     result = result if initial is None else result * starting("prod", initial)
     return finished("prod", result, out)

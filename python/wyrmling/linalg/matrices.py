@@ -279,7 +279,7 @@ def multi_dot(arrays: Sequence[Like], *, out: Variable | None = None) -> Any:
 
     result = product(0, len(parts) - 1)
     found = _core.squeeze(result, tuple(axis for axis, new in ((0, row), (1, column)) if new))
-    return finished("multi_dot", found, out)
+    return finished("multi_dot", found if found.ndim else found[()], out)
 
 
 def vector_norm(

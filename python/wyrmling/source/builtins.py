@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .iterators import TAKERS, iterated, iterator
 from .nested import transform_name
 from .numbers import FOLDED
 from .objects import member_of
@@ -89,6 +90,8 @@ class Builtins(Walker):
             if method is not None:
                 if not fits(found, args, keywords):
                     self.leave("arguments do not fit", node)
+                if name in TAKERS and (len(args) == 1 or name not in ("max", "min")):
+                    args = [iterated(self, arg, node) for arg in args]
                 return method(list(args), keywords, node)
             if name not in PURE and not isinstance(found, type):
                 self.refuse(node, f"a call of {name}", "do it outside of the function")
@@ -253,6 +256,12 @@ class Builtins(Walker):
             self.refuse(node, "next of this", "use an index")
         default = args[1] if len(args) > 1 else None
         return self.first_of(args[0], lambda _: Known(True), lambda item: item, default, node)
+
+    def builtin_iter(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``iter(x)``."""
+        if len(args) > 1:
+            self.refuse(node, "iter of a function", "use while")
+        return iterator(self, args[0], node)
 
     def builtin_zip(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``zip(x, y)``."""

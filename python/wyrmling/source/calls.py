@@ -11,8 +11,8 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
+from . import copying, read, standard
 from . import names as scopes
-from . import read, standard
 from .frames import Frame
 from .join import Incoming
 from .recursion import Recursions
@@ -155,8 +155,10 @@ class Calls(Recursions):
 
     def special(self, function: Any) -> bool:
         """Whether a Python function is known by itself, and not read."""
-        if function.__module__ == standard.__name__:
+        if function.__module__ in standard.MODULES:
             return False
+        if function in copying.FUNCTIONS:
+            return True
         modules = (getattr(function, "__module__", None), function.__globals__.get("__name__"))
         if str(modules[1]).startswith(READ_MODULES):
             return False
@@ -237,7 +239,7 @@ class Calls(Recursions):
         except (SourceError, NeedsConstant) as error:
             # Of the text that stands for a function of a library nobody sees the lines.
             reading = self.frame.reading
-            if function.reading.file != standard.__file__ or reading.file == standard.__file__:
+            if function.reading.file not in standard.FILES or reading.file in standard.FILES:
                 raise
             if isinstance(error, SourceError):
                 raise refuse_at(reading, node, error.construct, error.advice) from None

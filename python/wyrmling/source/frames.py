@@ -39,6 +39,15 @@ class Frame:
     place: Hashable = None
     recursion: Any = None
 
+    def handler_of(self, cls: type[BaseException]) -> Handler | None:
+        """What handles an exception of a class in this function, if that is known."""
+        for handler in reversed(self.handlers):
+            if any(issubclass(cls, one) for one in handler.classes):
+                return handler
+            if handler.barred:
+                return None
+        return None
+
 
 @dataclass(slots=True)
 class Loop:

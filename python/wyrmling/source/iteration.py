@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .cuts import known_array
+from .iterators import iterated
 from .join import Incoming
 from .loops import Grew, Turns
 from .state import DictContents, GrownContents, ListContents, addresses
@@ -78,6 +79,8 @@ class Iteration(Walker):
                 return self.through_grown(over, action, node)
             if isinstance(contents, DictContents):
                 return self._through_dict("dict_keys", over, action, node)
+            if (made := iterated(self, over, node)) is not over:
+                return self.running(made, action, node)
             if self.class_of(over) is not None:
                 self.refuse(node, "going through an instance", "go through a list of its own")
         if isinstance(over, Lazy) and over.name in ("dict_keys", "dict_values", "dict_items"):

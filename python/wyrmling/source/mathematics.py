@@ -20,11 +20,12 @@ from .. import _core
 from .numbers import OPERATORS, UNARY
 from .truth import COMPARISONS
 from .values import REAL, WHOLE, Known, Number, kind_of, sources_of
-from .walker import Walker
+from .walker import Ended, Walker
 
 Guard = Callable[["Mathematics", int, int, ast.AST], None]
 
 INFINITY = math.inf
+RAISED = {ValueError: "outside of the domain", OverflowError: "the result is infinite"}
 
 
 def _between(low: float, high: float, closed: bool) -> Guard:
@@ -36,7 +37,7 @@ def _between(low: float, high: float, closed: bool) -> Guard:
                 continue
             test = f"{name}_number" if closed else f"{name}_equal_number"
             outside = walker.compute(test, x, walker.constant(bound))
-            walker.guard(walker.compute("bool_not", outside), "outside of the domain", node)
+            walker.within(walker.compute("bool_not", outside), ValueError, node)
 
     return guard
 
@@ -44,21 +45,21 @@ def _between(low: float, high: float, closed: bool) -> Guard:
 def _finite_argument(walker: Mathematics, x: int, made: int, node: ast.AST) -> None:
     size = walker.apply("abs", x)
     infinite = walker.compute("equal_number", size, walker.constant(INFINITY))
-    walker.guard(walker.compute("bool_not", infinite), "outside of the domain", node)
+    walker.within(walker.compute("bool_not", infinite), ValueError, node)
 
 
 def _finite_result(walker: Mathematics, x: int, made: int, node: ast.AST) -> None:
     infinity = walker.constant(INFINITY)
     finite = walker.compute("not_equal_number", walker.apply("abs", made), infinity)
     given = walker.compute("equal_number", walker.apply("abs", x), infinity)
-    walker.guard(walker.compute("bool_or", finite, given), "the result is infinite", node)
+    walker.within(walker.compute("bool_or", finite, given), OverflowError, node)
 
 
 def _no_pole(walker: Mathematics, x: int, made: int, node: ast.AST) -> None:
     """The gamma function has its poles at the whole numbers that are not positive."""
     above = walker.compute("greater_number", x, walker.constant(0.0))
     part = walker.compute("not_equal_number", x, walker.apply("floor", x))
-    walker.guard(walker.compute("bool_or", above, part), "outside of the domain", node)
+    walker.within(walker.compute("bool_or", above, part), ValueError, node)
     _finite_result(walker, x, made, node)
 
 
@@ -207,7 +208,9 @@ class Mathematics(Walker):
             x, y = (self.as_real(arg, "float", node) for arg in args)
             made = self.reals("Pow", "float", x, y, Number("float", y), node)
             for held in (x, y):
-                _finite_argument(self, held, made, node)
+                size = self.apply("abs", held)
+                finite = self.compute("not_equal_number", size, self.constant(INFINITY))
+                self.guard(finite, "an infinite argument", node)
             return Number("float", made, sources)
         real = [self.as_real(arg, "float", node) for arg in args]
         if (function in UNARY_MATH and len(args) == 1) or (function is math.log and len(args) == 1):
@@ -215,14 +218,14 @@ class Mathematics(Walker):
             if function in ABOVE:
                 bound = self.constant(ABOVE[function])
                 outside = self.compute("less_equal_number", real[0], bound)
-                self.guard(self.compute("bool_not", outside), "outside of the domain", node)
+                self.within(self.compute("bool_not", outside), ValueError, node)
             return Number("float", self._guarded(name, guard, real[0], node), sources)
         if function in (math.atan2, math.copysign, math.hypot) and len(args) == 2:
             name = {math.atan2: "arctan2", math.copysign: "copysign"}.get(function, "hypot")
             return Number("float", self.apply(name, *real), sources)
         if function is math.fmod and len(args) == 2:
             zero = self.compute("not_equal_number", real[1], self.constant(0.0))
-            self.guard(zero, "outside of the domain", node)
+            self.within(zero, ValueError, node)
             made = self.apply("fmod", *real)
             _finite_argument(self, real[0], made, node)
             return Number("float", made, sources)
@@ -230,6 +233,22 @@ class Mathematics(Walker):
             factor = 180.0 / math.pi if function is math.degrees else math.pi / 180.0
             return Number("float", self.apply("mul", real[0], self.constant(factor)), sources)
         return None
+
+    def within(
+        self, condition: int, error: type[ArithmeticError | ValueError], node: ast.AST
+    ) -> None:
+        """Goes on where a condition holds, else to what handles the exception here, or out."""
+        handler = self.frame.handler_of(error)
+        if handler is None:
+            self.guard(condition, RAISED[error], node)
+            return
+
+        def handled() -> None:
+            assert handler is not None
+            handler.raised.append((self.leaving(handler.around), error))
+            raise Ended
+
+        self.decide(Number("bool", condition), lambda: None, handled, node)
 
     def _guarded(self, name: str, guard: Guard | None, x: int, node: ast.AST) -> int:
         if guard in (None, _finite_result, _no_pole):

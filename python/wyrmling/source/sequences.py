@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .iterators import iterated
 from .numbers import FOLDED
 from .state import DictContents, GrownContents, ListContents, SetContents
 from .values import (
@@ -140,6 +141,8 @@ class Sequences(Walker):
             same = self.compute("equal_int", length, self.constant(over.shape[0]))
             self.guard(same, OTHER_LENGTH, node)
             return [self.array_item(given, Known(at), node) for at in range(over.shape[0])]
+        if (made := iterated(self, over, node)) is not over:
+            return self.items(made, node)
         return self.refuse(node, "going through this", "use a list, a tuple, a range or an array")
 
     def floats_of(self, value: Any, node: ast.AST) -> Any:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from . import standard
+from . import standard, standard_arrays
+from .copying import FUNCTIONS, copied
 from .splicing import integer_of
 from .values import (
     CLASSES,
@@ -28,9 +29,9 @@ from .values import (
 )
 from .walker import Walker
 
-OF_INTEGERS = (np.searchsorted, np.digitize, np.unravel_index, np.clip)
+OF_INTEGERS = (np.searchsorted, np.digitize, np.unravel_index, np.clip, np.where)
 """Functions that give integers of NumPy's."""
-MODULES = frozenset({"math", "itertools", "_bisect", "numpy"})
+MODULES = frozenset({"math", "itertools", "_bisect", "_heapq", "numpy"})
 
 
 def stand_in(
@@ -50,6 +51,8 @@ def stand_in(
         types = [None] if found.otypes is None else [np.dtype(one) for one in found.otypes]
         if len(types) == 1:
             return read("vectorized", [inner, Known(types[0]), *args])
+    if any(found is one for one in FUNCTIONS) and len(args) == 1 and not keywords:
+        return copied(walker, args[0], found.__name__ == "deepcopy", node, {})
     if hasattr(found, "__name__") and getattr(found, "__module__", None) in MODULES:
         if found is np.vectorize and len(args) == 1 and not keywords.keys() - {"otypes"}:
             otype = keywords.get("otypes", Known(None))
@@ -60,10 +63,11 @@ def stand_in(
             return _type_of(walker, args[0], node)
         if found is np.ix_ and all(is_integers(walker.array_of(arg)) for arg in args):
             return Lazy("ix_", tuple(args))
-        name = _text_for(walker, found, args, node)
+        name = _text_for(walker, found, args, keywords, node)
         if name is None or found not in OF_INTEGERS:
             return None if name is None else read(name, args)
-        return _as_numpy(walker, read(name, [integer_of(walker, arg, node) for arg in args]), node)
+        made = read(name, [integer_of(walker, arg, node) for arg in args])
+        return made if walker.is_array(made) else _as_numpy(walker, made, node)
     owner = getattr(found, "__self__", None)
     if owner is itertools.chain and found.__name__ == "from_iterable":
         return read(found.__name__, args)
@@ -71,7 +75,7 @@ def stand_in(
         name = f"{owner.__name__}_{found.__name__}"
         places = args[1] if isinstance(args[1], Row) else Row((args[1],))
         indexed = all(is_integers(walker.array_of(one)) for one in places.items)
-        if indexed and hasattr(standard, name):
+        if indexed and hasattr(standard_arrays, name):
             return read(name, [args[0], places, args[2]])
     return None
 
@@ -85,13 +89,33 @@ def _type_of(walker: Walker, value: Any, node: ast.AST) -> Known | None:
     return Known(kinds.pop()) if kinds else None
 
 
-def _text_for(walker: Walker, found: Any, args: Sequence[Any], node: ast.AST) -> str | None:
+def _text_for(
+    walker: Walker, found: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+) -> str | None:
     """The text that is read for a function, if arguments are computed."""
+    if found is np.digitize and len(args) > 1 and all(map(walker.is_array, args[:2])):
+        # Whether they rise is not known of bins that are computed.
+        return None if isinstance(args[1], Known) else "digitize_all"
+    if found is itertools.zip_longest and any(map(walker.runs, args)):
+        # Those would be asked in turn.
+        return None
+    if found is np.average:
+        weights = keywords.get("weights", args[2] if len(args) > 2 else Known(None))
+        return None if isinstance(weights, Known) else "average"
+    if found is np.piecewise and not (walker.is_array(args[0]) and not walker.is_array(args[1])):
+        return None
+    kinds = set(map(kind_of, args))
+    if found is np.arange and (keywords or not kinds & {"float", "float64"} or "float32" in kinds):
+        return None
     at = {np.searchsorted: 1, np.digitize: 0}.get(found)
     if at is not None and not (len(args) > at and kind_of(args[at])):
         return None
-    whole = {np.unravel_index: args[:1], np.clip: args}.get(found, ())
-    if not all(is_index(integer_of(walker, arg, node)) for arg in whole) or len(whole) == 2:
+    whole = {np.unravel_index: args[:1], np.clip: args, np.where: args[1:]}.get(found, ())
+    if found is np.where and (len(args) != 3 or not kind_of(args[0])):
+        return None
+    if not all(is_index(integer_of(walker, arg, node)) for arg in whole) or (
+        len(whole) == 2 and found is np.clip
+    ):
         return None
     goes = found in (np.ndindex, np.ndenumerate) or found.__module__ == "itertools"
     known = not goes and all(isinstance(one, Known) for one in args)

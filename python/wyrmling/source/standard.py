@@ -1,12 +1,12 @@
 """Functions of Python's library that are written in C, as the text that is read in their place.
 
-``math.hypot`` of several numbers, ``math.dist`` and ``math.isclose``, what ``itertools`` makes of
-what it is given, ``bisect``, and what NumPy does by indices that are computed (``np.ndindex``,
-masks, ``np.ix_``), as loops over ranges. Each gives what its namesake gives, in the same order, and
-asks as few items of an iterator; what ``product`` and ``combinations`` take is gone through when
-they are called, as theirs is. What raises here is left, and Python raises. The
-squares of a distance are added with the error of each addition kept (A. Neumaier,
-Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen, 1974).
+``math.hypot`` of several numbers, ``math.dist`` and ``math.isclose``, ``heapq``, and what
+``itertools`` makes of what it is given; ``standard_arrays.py`` has those of NumPy and ``bisect``.
+Each gives what its namesake gives, in the same order, and asks as few items of an iterator; what
+``product`` and ``combinations`` take is gone through when they are called, as theirs is. What
+raises here is left, and Python raises. The squares of a distance are added with the error of each
+addition kept (A. Neumaier, Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen,
+1974).
 """
 
 # ruff: noqa: D103
@@ -14,11 +14,11 @@ Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen, 1974).
 
 from __future__ import annotations
 
-import bisect
+import heapq
 import itertools
 import math
 
-import numpy as np
+from . import standard_arrays
 
 
 def real(x):
@@ -77,25 +77,43 @@ def from_iterable(iterable):
         yield from values
 
 
-def count(start=0, step=1):
+def counted(start, step):
     while True:
         yield start
         start = start + step
 
 
-def repeat(object, times=...):
-    if times is ...:
-        while True:
-            yield object
-    for _ in range(times):
+def count(start=0, step=1):
+    real(start), real(step)
+    return counted(start, step)
+
+
+def forever(object):
+    while True:
         yield object
+
+
+def repeated(object, turns):
+    for _ in turns:
+        yield object
+
+
+def repeat(object, times=...):
+    return forever(object) if times is ... else repeated(object, range(times))
 
 
 def islice(iterable, *ends):
     start, stop, step = (0, *ends, 1) if len(ends) == 1 else (*ends, 1) if len(ends) == 2 else ends
     start, step = start or 0, 1 if step is None else step
+    for end in (start, stop, step):
+        # TypeError for what is no integer.
+        range(0 if end is None else end)
     if start < 0 or step < 1 or (stop is not None and stop < start):
         raise ValueError("no such slice, or one of nothing")
+    return sliced(iterable, start, stop, step)
+
+
+def sliced(iterable, start, stop, step):
     at, wanted = 0, start
     if stop != 0:
         for item in iterable:
@@ -105,6 +123,25 @@ def islice(iterable, *ends):
             at += 1
             if at == stop:
                 break
+
+
+def cycle(iterable):
+    saved = []
+    for item in iterable:
+        yield item
+        saved.append(item)
+    while saved:
+        for item in saved:
+            yield item
+
+
+def zip_longest(*iterables, fillvalue=None):
+    return padded([tuple(values) for values in iterables], fillvalue)
+
+
+def padded(rows, fill):
+    for i in range(max([len(row) for row in rows], default=0)):
+        yield tuple([row[i] if i < len(row) else fill for row in rows])
 
 
 def compress(data, selectors):
@@ -220,176 +257,62 @@ def bit_length(number):
     return found
 
 
-def ndindex(*shape):
-    if len(shape) == 1 and isinstance(shape[0], tuple):
-        shape = shape[0]
-    if len(shape) > 4:
-        raise ValueError("indices of more than four axes are not read")
-    if len(shape) == 0:
-        yield ()
-    elif len(shape) == 1:
-        for i in range(shape[0]):
-            yield (i,)
-    elif len(shape) == 2:
-        for i in range(shape[0]):
-            for j in range(shape[1]):
-                yield i, j
-    elif len(shape) == 3:
-        for i in range(shape[0]):
-            for j in range(shape[1]):
-                for k in range(shape[2]):
-                    yield i, j, k
-    else:
-        for i in range(shape[0]):
-            for j in range(shape[1]):
-                for k in range(shape[2]):
-                    for m in range(shape[3]):
-                        yield i, j, k, m
+def sift_down(heap, first, at):
+    item = heap[at]
+    while at > first:
+        above = (at - 1) >> 1
+        if not item < heap[above]:
+            break
+        heap[at] = heap[above]
+        at = above
+    heap[at] = item
 
 
-def ndenumerate(arr):
-    for index in ndindex(arr.shape):
-        yield index, arr[index]
+def sift_up(heap, first):
+    item, at = heap[first], first
+    below = 2 * at + 1
+    while below < len(heap):
+        if below + 1 < len(heap) and not heap[below] < heap[below + 1]:
+            below += 1
+        heap[at] = heap[below]
+        at = below
+        below = 2 * at + 1
+    heap[at] = item
+    sift_down(heap, first, at)
 
 
-def bisected(a, comes_before, lo, hi):
-    high = len(a) if hi is None or hi == -1 else hi
-    if lo < 0:
-        raise ValueError("lo must be non-negative")
-    while lo < high:
-        middle = (lo + high) // 2
-        if comes_before(a[middle]):
-            lo = middle + 1
-        else:
-            high = middle
-    return lo
+def heappush(heap, item):
+    heap.append(item)
+    sift_down(heap, 0, len(heap) - 1)
 
 
-def bisect_left(a, x, lo=0, hi=None):
-    return bisected(a, lambda item: item < x, lo, hi)
+def heappop(heap):
+    last = heap.pop()
+    if not heap:
+        return last
+    least = heap[0]
+    heap[0] = last
+    sift_up(heap, 0)
+    return least
 
 
-def bisect_right(a, x, lo=0, hi=None):
-    return bisected(a, lambda item: not x < item, lo, hi)
-
-
-def searchsorted(a, v, side="left"):
-    if v != v:
-        raise ValueError("NaN comes last, after those that are there")
-    if side not in ("left", "right"):
-        raise ValueError("side is left or right")
-
-    def comes_before(item):
-        of = v
-        if not (isinstance(item, (int, np.integer)) and isinstance(of, (int, np.integer))):
-            # NumPy compares in double precision, unless both are of single precision.
-            item, of = float(item), float(of)
-        return item < of or (side == "right" and item == of)
-
-    return bisected(a, comes_before, 0, None)
-
-
-def digitize(x, bins, right=False):
-    for i in range(1, len(bins)):
-        if not bins[i - 1] <= bins[i]:
-            raise ValueError("bins that decrease, or NaN")
-    return searchsorted(bins, x, "left" if right else "right")
-
-
-def unravel_index(indices, shape):
-    rest, found = indices, ()
-    for length in reversed(shape):
-        found = (rest % length, *found)
-        rest = rest // length
-    if rest != 0:
-        raise ValueError("index is out of bounds")
-    return found
-
-
-def clip(a, a_min, a_max):
-    return min(max(a, a_min), a_max)
-
-
-def fromiter(iter, dtype, count=-1):
-    if count == -1:
-        return np.array(list(iter), dtype)
-    items = []
-    if count > 0:
-        for item in iter:
-            items.append(item)
-            if len(items) == count:
-                break
-    if len(items) != count:
-        raise ValueError("there are not so many items")
-    return np.array(items, dtype)
-
-
-def vectorized(pyfunc, otype, *args):
-    given = np.broadcast_arrays(*args)
-    columns = [one.ravel() for one in given]
-    if otype is None:
-        # NumPy takes the type of the first result, and calls the function for it once more.
-        otype = np.result_type(pyfunc(*[column[0] for column in columns]))
-    made = np.zeros(len(columns[0]), otype)
-    for i in range(len(columns[0])):
-        made[i] = pyfunc(*[column[i] for column in columns])
-    return made.reshape(given[0].shape)
-
-
-def add_at(a, indices, b):
-    count = len(indices[0])
-    given = np.broadcast_to(b, (count, *a.shape[len(indices) :]))
-    for i in range(count):
-        a[tuple([one[i] for one in indices])] += given[i]
-
-
-def subtract_at(a, indices, b):
-    add_at(a, indices, -b)
-
-
-def places_of(x, mask):
-    wanted = np.where(mask, 1.0, 0.0)
-    if wanted.shape != x.shape[: wanted.ndim]:
-        raise IndexError("a mask of another shape")
-    return wanted
-
-
-def positions(x, mask):
-    wanted = places_of(x, mask).ravel()
-    return np.array([i * 1.0 for i in range(len(wanted)) if wanted[i]])
-
-
-def masked_store(x, mask, values):
-    wanted, at = places_of(x, mask), 0
-    for index in ndindex(wanted.shape):
-        if wanted[index]:
-            x[index] = values[at]
-            at += 1
-    if at != len(values):
-        raise ValueError("there are other values than places")
-
-
-def crossed(x, rows, columns):
-    return np.stack([x[i][columns] for i in rows])
-
-
-def crossed_store(x, rows, columns, values):
-    given = np.broadcast_to(values, (len(rows), len(columns)))
-    for i in range(len(rows)):
-        for j in range(len(columns)):
-            x[rows[i], columns[j]] = given[i, j]
+def heapify(x):
+    for i in range(len(x) // 2 - 1, -1, -1):
+        sift_up(x, i)
 
 
 WRITTEN = (
-    (bisect, (bisect_left, bisect_right)),
-    (np, (searchsorted, digitize, unravel_index, clip, fromiter)),
     (math, (isclose, hypot, dist)),
     (itertools, (chain, pairwise, accumulate, starmap, takewhile, dropwhile)),
     (itertools, (product, combinations, combinations_with_replacement, permutations)),
-    (itertools, (count, repeat, islice, compress, filterfalse)),
-    (np, (ndindex, ndenumerate)),
+    (itertools, (count, cycle, repeat, islice, compress, filterfalse, zip_longest)),
+    (heapq, (heapify, heappop, heappush)),
+    *standard_arrays.WRITTEN,
 )
 FUNCTIONS = {
     getattr(module, one.__name__): one.__name__ for module, many in WRITTEN for one in many
 }
 """Which function here is read for which of the library's."""
+MODULES = (__name__, standard_arrays.__name__)
+FILES = (__file__, standard_arrays.__file__)
+"""Where the texts are."""

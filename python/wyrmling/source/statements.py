@@ -244,12 +244,8 @@ class Statements(Walker):
         # OSError is made of says of which class it is.
         if getattr(builtins, cls.__name__, None) is not cls or issubclass(cls, OSError):
             return None
-        for handler in reversed(handlers):
-            if any(issubclass(cls, one) for one in handler.classes):
-                return handler, cls
-            if handler.barred:
-                return None
-        return None
+        handler = self.frame.handler_of(cls)
+        return None if handler is None else (handler, cls)
 
     def execute_Try(self, node: ast.Try) -> None:
         """``try``: what may raise leaves; what the text raises itself goes to its handler."""

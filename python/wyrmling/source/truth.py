@@ -384,7 +384,7 @@ class Truth(Walker):
                 self.refuse(node, "whether two arguments are one object", "use ==")
             return Known(left.address == right.address)
         for value, other in ((left, right), (right, left)):
-            if isinstance(value, Known) and value.object is None:
+            if isinstance(value, Known) and (value.object is None or value.object is ...):
                 return Known(False)
             if isinstance(value, Known) and isinstance(value.object, bool):
                 if kind_of(other) == "bool":

@@ -140,6 +140,10 @@ fn assigned(x: &Variable, values: &Variable, ndim: usize) -> Result<Variable> {
 /// See the [module documentation](super).
 pub fn replace(x: &Variable, places: &Dense<u32>, values: &Variable) -> Result<Variable> {
     let mut values = assigned(x, values, places.shape().len())?;
+    if places.as_slice().is_empty() && values.ty()?.shape[..] == *places.shape() {
+        // What no values are made of may have an infinite derivative, and gets no gradient.
+        return copied(x, x);
+    }
     if values.input_below() || values.ty()?.shape[..] != *places.shape() {
         let shape = places.shape().into();
         values = apply(rules::BroadcastTo { shape }, &[&values])?;
@@ -157,6 +161,15 @@ pub fn replace(x: &Variable, places: &Dense<u32>, values: &Variable) -> Result<V
     };
     let sources = Constant::new(sources).boxed();
     Variable::apply(OpRef::Static(&rules::Replace), &[base, values, sources])
+}
+
+/// A node of its own for `values`, which may be a leaf, where `x` was; `positive` makes no integers of
+/// numbers.
+fn copied(values: &Variable, x: &Variable) -> Result<Variable> {
+    match x.is_discrete() {
+        true => unary(&rules::Identity, values),
+        false => unary(&rules::Positive, values),
+    }
 }
 
 /// Zeros like `x`, for what is overwritten as a whole: no gradient goes to the old value, whose
@@ -195,11 +208,7 @@ pub fn slice_replace(x: &Variable, items: Vec<SliceItem>, values: &Variable) -> 
             // Values that are longer than `x`, maybe one day, do not fit.
             values = reshape_like(&values, x)?;
         }
-        // A node of its own, for the values may be a leaf; `positive` makes no integers of numbers.
-        return match x.is_discrete() {
-            true => unary(&rules::Identity, &values),
-            false => unary(&rules::Positive, &values),
-        };
+        return copied(&values, x);
     }
     let base = match !x.input_below() && ty.size() == x.ty()?.size() {
         true => without_value(x)?,

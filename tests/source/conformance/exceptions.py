@@ -317,3 +317,44 @@ def arguments_of_an_exception(x):
         return x
     except TypeError:
         return y
+
+
+@at(0.5)
+@at(3.0)
+@at(2.0)
+def outside_of_a_domain(x):
+    try:
+        y = math.log(x - 2.0)
+    except (ValueError, ZeroDivisionError):
+        y = x * x
+    else:
+        y = y * 2.0
+    finally:
+        x = x * 3.0
+    return y * x
+
+
+@at(0.5)
+@at(2.0)
+def too_large_for_a_float(x):
+    total = 0.0
+    for i in range(4):
+        try:
+            total += math.exp(300.0 * x * i) * 1e-250
+        except OverflowError as error:
+            total += x * i + (error is not None)
+        except ArithmeticError:
+            return 0.0
+    return total
+
+
+@at(-0.5)
+@at(1.5)
+def a_domain_within_an_expression(x):
+    made = []
+    try:
+        made = [x, x * 2.0]
+        made.append(sum([math.sqrt(v + x) for v in (2.0, 1.0, 0.0)]) if x < 1.0 else x)
+    except ValueError:
+        made.append(7.0 * x)
+    return made[0] * made[-1] + len(made)

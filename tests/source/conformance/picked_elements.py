@@ -226,3 +226,53 @@ def smaller_by_and_by(x):
     for _ in range(3):
         x = x[x > x.min()]
     return x.sum() ** 2
+
+
+@at(np.array([1.5, 2.2, 7.0]), np.array([1.0, 2.0, 3.0]))
+@at(np.array([1.5, 2.2, 7.0]), np.array([3.0, 2.0, 1.0]))
+@at(np.array([[1.5], [2.4]]), np.array([2.0]))
+@at(np.array([1.5, 2.5]), np.array([1.0, 3.0, 2.0]))
+def bins_of_an_array_among_computed_ones(x, bins):
+    return (
+        np.sum((1.0 + np.digitize(x, bins * 1.0)) * x) + bins[np.digitize(x, bins, True) - 1].sum()
+    )
+
+
+@at(2.5, np.array([3.0, 2.0, 1.0]))
+def bin_among_falling_ones(x, bins):
+    return bins[np.digitize(x, bins) - 1] * x + 10 * np.digitize(x, [4.0, 2.0], right=True)
+
+
+@at(np.array([1.0, -2.0, 3.0]))
+@at(np.array([[1.0, -2.0], [4.0, 5.0]]))
+def pieces_of_an_array(x):
+    made = np.piecewise(x, [x < 0.0, x > 2.0], [lambda t: t * t, lambda t, k=1.0: t * k, -1.5])
+    return np.sum(made * x) + np.sum(np.piecewise(x, [x > 100.0], [lambda t: t / t[0], 2.0]) * x)
+
+
+@at(np.array([1.0, 2.0, 3.0]), np.array([0.2, 0.3, 0.5]))
+@at(np.array([1.0, 2.0]), np.array([1.0, -1.0]))
+@at(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]]), np.array([0.2, 0.3, 0.5]))
+def weighted_mean(x, w):
+    return np.average(x, axis=-1, weights=w * 2.0).sum() + np.average(x[..., 0], weights=x[..., 0])
+
+
+@at(2.05)
+@at(-1.05)
+@at(0.4)
+def steps_of_a_computed_number(x):
+    return np.sum(np.arange(0.0, x, 0.3)) * x + len(np.arange(x, 5, 0.7)) + np.sum(np.arange(x))
+
+
+@at(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]]))
+def lanes_of_a_matrix(x):
+    rows = np.apply_along_axis(lambda lane: lane[0] * lane[1], 1, x)
+    columns = np.apply_along_axis(lambda lane: lane * lane[0], 0, x)
+    return rows[0] + 2.0 * rows[1] + columns[1, 0] - columns[0, 2] + columns.shape[1]
+
+
+@at(1.5, 3)
+@at(-1.5, 3)
+def where_of_integers(x, n):
+    k = np.where(x > 0, n, 2)
+    return x * k**2 + k // 2 + n ** np.where(x > 0, 1, n)

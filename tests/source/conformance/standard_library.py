@@ -1,5 +1,7 @@
 """Functions of Python's library that are written in C, and read as texts that stand for them."""
 
+import copy
+import heapq
 import itertools
 import math
 import operator
@@ -190,3 +192,117 @@ def words_of_a_text(x):
     for word in "sin 2 sin 3".split():
         total = total + math.sin(x) if word == "sin" else total * float(word)
     return total + x * len("a,b,,c".split(",")) + x * len("one\ntwo".splitlines())
+
+
+@at(2.0, -1)
+@at(2.0, 1)
+@at(2.0, 1.5)
+def slices_that_are_refused_when_they_are_made(x, start):
+    try:
+        items = itertools.islice([x, 2 * x, 3 * x], start, None)
+    except ValueError:
+        return 7 * x
+    return sum(items) * x
+
+
+@at(2.0)
+def a_count_from_no_number(x):
+    itertools.count("a")
+    return x
+
+
+@at(1.5, 3)
+@at(1.5, 2.5)
+def repeated_a_number_of_times(x, times):
+    itertools.repeat(x, times)
+    return sum(itertools.repeat(x, times)) * x
+
+
+@at(2.0, 0)
+@at(2.0, 9)
+def heap_of_a_computed_number_of_items(x, n):
+    heap, total = [], 0.0
+    for i in range(n):
+        heapq.heappush(heap, (x * (i * 7 % 5), i))
+    while heap:
+        value, i = heapq.heappop(heap)
+        total = total * 0.5 + value * i
+    return total + x
+
+
+@at([3.0, 1.0, 2.0, 5.0, 4.0])
+def heap_of_a_list(values):
+    heap = [2 * v for v in values]
+    heapq.heapify(heap)
+    return heap[0] * heap[1] + 3 * heapq.heappop(heap) - heap[0]
+
+
+@at(2.0)
+def columns_of_other_lengths(x):
+    rows = itertools.zip_longest([x, 1.0, x], (2.0,), fillvalue=x)
+    return sum(a * b for a, b in rows) + len(list(itertools.zip_longest()))
+
+
+@at(2.0)
+def a_cycle(x):
+    total = 0.0
+    for i, v in enumerate(itertools.cycle([x, 3 * x])):
+        if i > 4:
+            break
+        total += v * i
+    return total + sum(a * b for a, b in zip(itertools.cycle([x, 1.0]), [1.0, 2.0, 3.0]))
+
+
+@at([1.5, {"b": [3.0, 2.0]}])
+def a_deep_copy_is_changed(values):
+    twin = copy.deepcopy(values)
+    twin[0] *= 3
+    twin[1]["b"].append(values[0])
+    return twin[0] * values[0] + sum(twin[1]["b"]) + len(values[1]["b"])
+
+
+@at(1.5)
+def one_object_in_a_copy(x):
+    inner = [x]
+    inner.append(inner)
+    both = copy.deepcopy([inner, inner])
+    both[0][0] = x * x
+    return both[1][0] * inner[0] + both[1][1][1][0] + (both[0] is both[1])
+
+
+@at(1.5)
+def a_shallow_copy_shares_its_items(x):
+    first = [[x], {"a": x}]
+    second = copy.copy(first)
+    second[0][0] *= 3
+    second[1] = {"a": 1.0}
+    return first[0][0] * first[1]["a"] + second[1]["a"]
+
+
+class Steps:
+    """Goes through what it has."""
+
+    def __init__(self, *values):
+        self.values = list(values)
+
+    def __iter__(self):
+        yield from self.values
+
+
+class Wrapped(Steps):
+    """The same, by the list's own iterator."""
+
+    def __iter__(self):
+        return iter(self.values)
+
+
+@at(2.0)
+@at(-1.0)
+def instances_that_are_gone_through(x):
+    total = 0.0
+    for i, v in enumerate(Steps(x, 2.0, 3 * x)):
+        if i == 2:
+            break
+        total += v * i
+    a, b = Wrapped(x, x * x)
+    return total + a * b + sum(Wrapped(x, 1.0)) + max(Steps(x, 1.5)) + len(list(Steps()))

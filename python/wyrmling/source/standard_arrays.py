@@ -1,0 +1,256 @@
+"""Functions of NumPy and ``bisect`` as texts that are read in their place, see ``standard.py``.
+
+What NumPy does by indices that are computed (``np.ndindex``, masks, ``np.ix_``), and what it does
+otherwise for other values (bins, weights), is loops over ranges.
+"""
+
+# ruff: noqa: D103
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import bisect
+import math
+
+import numpy as np
+
+
+def ndindex(*shape):
+    if len(shape) == 1 and isinstance(shape[0], tuple):
+        shape = shape[0]
+    if len(shape) > 4:
+        raise ValueError("indices of more than four axes are not read")
+    if len(shape) == 0:
+        yield ()
+    elif len(shape) == 1:
+        for i in range(shape[0]):
+            yield (i,)
+    elif len(shape) == 2:
+        for i in range(shape[0]):
+            for j in range(shape[1]):
+                yield i, j
+    elif len(shape) == 3:
+        for i in range(shape[0]):
+            for j in range(shape[1]):
+                for k in range(shape[2]):
+                    yield i, j, k
+    else:
+        for i in range(shape[0]):
+            for j in range(shape[1]):
+                for k in range(shape[2]):
+                    for m in range(shape[3]):
+                        yield i, j, k, m
+
+
+def ndenumerate(arr):
+    for index in ndindex(arr.shape):
+        yield index, arr[index]
+
+
+def bisected(a, comes_before, lo, hi):
+    high = len(a) if hi is None or hi == -1 else hi
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    while lo < high:
+        middle = (lo + high) // 2
+        if comes_before(a[middle]):
+            lo = middle + 1
+        else:
+            high = middle
+    return lo
+
+
+def bisect_left(a, x, lo=0, hi=None):
+    return bisected(a, lambda item: item < x, lo, hi)
+
+
+def bisect_right(a, x, lo=0, hi=None):
+    return bisected(a, lambda item: not x < item, lo, hi)
+
+
+def searchsorted(a, v, side="left"):
+    if v != v:
+        raise ValueError("NaN comes last, after those that are there")
+    if side not in ("left", "right"):
+        raise ValueError("side is left or right")
+
+    def comes_before(item):
+        of = v
+        if not (isinstance(item, (int, np.integer)) and isinstance(of, (int, np.integer))):
+            # NumPy compares in double precision, unless both are of single precision.
+            item, of = float(item), float(of)
+        return item < of or (side == "right" and item == of)
+
+    return bisected(a, comes_before, 0, None)
+
+
+def fall(bins):
+    rising, falling = True, True
+    for i in range(1, len(bins)):
+        if bins[i - 1] < bins[i]:
+            falling = False
+        elif bins[i - 1] > bins[i]:
+            rising = False
+        elif bins[i - 1] != bins[i]:
+            raise ValueError("NaN among bins")
+    if not rising and not falling:
+        raise ValueError("bins neither rise nor fall")
+    return not rising
+
+
+def digitize(x, bins, right=False):
+    side = "left" if right else "right"
+    if fall(bins):
+        return len(bins) - searchsorted(bins[::-1], x, side)
+    return searchsorted(bins, x, side)
+
+
+def digitize_all(x, bins, right=False):
+    falling = fall(bins)
+    edges = bins[::-1] + 0.0 if falling else bins + 0.0
+    found = np.searchsorted(edges, x, "left" if right else "right")
+    return np.where(falling, len(bins) - found, found)
+
+
+def unravel_index(indices, shape):
+    rest, found = indices, ()
+    for length in reversed(shape):
+        found = (rest % length, *found)
+        rest = rest // length
+    if rest != 0:
+        raise ValueError("index is out of bounds")
+    return found
+
+
+def clip(a, a_min, a_max):
+    return min(max(a, a_min), a_max)
+
+
+def where(condition, x, y):
+    return x if condition else y
+
+
+def fromiter(iter, dtype, count=-1):
+    if count == -1:
+        return np.array(list(iter), dtype)
+    items = []
+    if count > 0:
+        for item in iter:
+            items.append(item)
+            if len(items) == count:
+                break
+    if len(items) != count:
+        raise ValueError("there are not so many items")
+    return np.array(items, dtype)
+
+
+def arange(start, stop=None, step=1.0):
+    start, stop = (0.0, start) if stop is None else (1.0 * start, stop)
+    # NumPy adds the difference of the first two.
+    apart = (start + step) - start
+    count = math.ceil((stop - start) / step)
+    return np.array([start + i * apart if i else start for i in range(count)])
+
+
+def average(a, axis=None, weights=None):
+    values, shares = np.asarray(a), np.asarray(weights)
+    if shares.shape != values.shape:
+        if axis is None or shares.ndim != 1 or len(shares) != values.shape[axis]:
+            raise ValueError("weights of another shape")
+        shares = np.swapaxes(np.broadcast_to(shares, (*[1] * (values.ndim - 1), -1)), -1, axis)
+    total = shares.sum(axis=axis)
+    for one in np.ravel(total):
+        if one == 0.0:
+            raise ZeroDivisionError("weights sum to zero")
+    return (values * shares).sum(axis=axis) / total
+
+
+def piecewise(x, condlist, funclist, *args, **kw):
+    masks = [*condlist]
+    if len(funclist) == len(masks) + 1:
+        some = masks[0]
+        for mask in masks[1:]:
+            some = some | mask
+        masks.append(~some)
+    if len(funclist) != len(masks):
+        raise ValueError("as many functions as conditions, or one more")
+    made = np.zeros_like(x)
+    for k in range(len(masks)):
+        if not callable(funclist[k]):
+            made[masks[k]] = funclist[k]
+        elif np.any(masks[k]):
+            made[masks[k]] = funclist[k](x[masks[k]], *args, **kw)
+    return made
+
+
+def apply_along_axis(func1d, axis, arr, *args):
+    if arr.ndim == 1 and axis in (0, -1):
+        return np.asarray(func1d(arr, *args))
+    if arr.ndim != 2:
+        raise ValueError("lanes of more than two axes are not read")
+    if axis in (1, -1):
+        return np.array([func1d(arr[i], *args) for i in range(arr.shape[0])])
+    return np.array([func1d(arr[:, i], *args) for i in range(arr.shape[1])]).T
+
+
+def vectorized(pyfunc, otype, *args):
+    given = np.broadcast_arrays(*args)
+    columns = [one.ravel() for one in given]
+    if otype is None:
+        # NumPy takes the type of the first result, and calls the function for it once more.
+        otype = np.result_type(pyfunc(*[column[0] for column in columns]))
+    made = np.zeros(len(columns[0]), otype)
+    for i in range(len(columns[0])):
+        made[i] = pyfunc(*[column[i] for column in columns])
+    return made.reshape(given[0].shape)
+
+
+def add_at(a, indices, b):
+    count = len(indices[0])
+    given = np.broadcast_to(b, (count, *a.shape[len(indices) :]))
+    for i in range(count):
+        a[tuple([one[i] for one in indices])] += given[i]
+
+
+def subtract_at(a, indices, b):
+    add_at(a, indices, -b)
+
+
+def places_of(x, mask):
+    wanted = np.where(mask, 1.0, 0.0)
+    if wanted.shape != x.shape[: wanted.ndim]:
+        raise IndexError("a mask of another shape")
+    return wanted
+
+
+def positions(x, mask):
+    wanted = places_of(x, mask).ravel()
+    return np.array([i * 1.0 for i in range(len(wanted)) if wanted[i]])
+
+
+def masked_store(x, mask, values):
+    wanted, at = places_of(x, mask), 0
+    for index in ndindex(wanted.shape):
+        if wanted[index]:
+            x[index] = values[at]
+            at += 1
+    if at != len(values):
+        raise ValueError("there are other values than places")
+
+
+def crossed(x, rows, columns):
+    return np.stack([x[i][columns] for i in rows])
+
+
+def crossed_store(x, rows, columns, values):
+    given = np.broadcast_to(values, (len(rows), len(columns)))
+    for i in range(len(rows)):
+        for j in range(len(columns)):
+            x[rows[i], columns[j]] = given[i, j]
+
+
+WRITTEN = (
+    (bisect, (bisect_left, bisect_right)),
+    (np, (searchsorted, digitize, unravel_index, clip, where, fromiter)),
+    (np, (arange, average, apply_along_axis, ndindex, ndenumerate, piecewise)),
+)
