@@ -190,3 +190,11 @@ def test_a_wheel_without_wyrmling_names_its_arguments(wheel_module: ModuleType) 
             wheel_module.recommend(user, n)
     with pytest.raises(TypeError, match=r"^exclude_seen is 'no', expected True or False"):
         wheel_module.recommend(user, exclude_seen="no")
+
+
+def test_a_model_of_wrong_hyperparameters_can_be_shown() -> None:
+    """Of arrays == is an array, which is neither true nor false."""
+    wrong: Any = np.array([1.0, 2.0])
+    assert repr(BPR(lr=wrong)) == "BPR(lr=array([1., 2.]))"
+    with pytest.raises(TypeError, match=r"^lr is array\(\[1\., 2\.\]\), expected"):
+        BPR(lr=wrong).fit(TRAIN)

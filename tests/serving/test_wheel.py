@@ -213,7 +213,8 @@ def test_a_wheel_is_whole_and_equal_models_make_equal_wheels(tmp_path: Path, mod
 
 
 @pytest.mark.parametrize(
-    "name", ["", "-a", "a-", "a b", "é", "../a", "a/b", "1a", "json", "numpy", "class", "a" * 101]
+    "name",
+    ["", "-a", "a-", "a b", "é", "../a", "a/b", "1a", "json", "numpy", "class", "test", "a" * 101],
 )
 def test_bad_names_are_refused(tmp_path: Path, model: BPR, name: str) -> None:
     with pytest.raises(ValueError, match=r"^name is "):
@@ -243,6 +244,8 @@ def test_models_that_do_not_fit_are_refused(tmp_path: Path, data: Interactions) 
         build_wheel(BPR(), "recs", directory=tmp_path, needs="numpy")
     with pytest.raises(ValueError, match="needs is 'rust'"):
         build_wheel(mine, "recs", directory=tmp_path, needs="rust")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="directory is 3, expected a path"):
+        build_wheel(mine, "recs", directory=3)  # type: ignore[arg-type]
     with pytest.raises(OSError, match="nowhere"):
         build_wheel(tmp_path / "nowhere", "recs", directory=tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["recs-1.0-py3-none-any.whl"]

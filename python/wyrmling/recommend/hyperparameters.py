@@ -87,7 +87,7 @@ class Hyperparameters:
         changed = (
             f"{name}={value!r}"
             for name, value in self.get_params().items()
-            if value is not defaults[name] and value != defaults[name]
+            if not _is(value, defaults[name])
         )
         return f"{type(self).__name__}({', '.join(changed)})"
 
@@ -100,6 +100,14 @@ class Hyperparameters:
         """
         for name, kind in parameter_types(type(self)).items():
             check(name, getattr(self, name), kind)
+
+
+def _is(value: Any, default: Any) -> bool:
+    """Whether a value, which nobody has checked, is the default."""
+    try:
+        return value is default or bool(value == default)
+    except Exception:  # of arrays == is an array, which is neither true nor false
+        return False
 
 
 def parameter_types(model: type) -> Mapping[str, Any]:
