@@ -161,9 +161,8 @@ class Recommender(Stateful, ABC):
         validation: Interactions | float | None,
         watched: Watched,
     ) -> Self:
-        self.check_params()
         # Settings that a callback changes count from the next fit on.
-        model = copy.copy(self)
+        model = self._checked()
         task = Task.of(model, data, before, epochs, validation)
         # Of a model without histories the new pairs alone say nothing of the data.
         knows = before is None or before.seen is not None
@@ -397,7 +396,8 @@ class Recommender(Stateful, ABC):
 
         Raises:
             OSError: the file cannot be read.
-            TypeError: neither a path nor bytes, or a hyperparameter that the model has not.
+            TypeError: neither a path nor bytes, or a hyperparameter that the model has not, or of
+                another kind.
             ValueError: it is no model, one of another class, or damaged.
             MemoryError: there is no memory for it.
         """
