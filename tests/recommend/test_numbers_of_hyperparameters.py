@@ -35,6 +35,7 @@ def answers(model: Any) -> list[Any]:
         (ImplicitALS, "alpha", Fraction(1, 3), 1 / 3),
         (ImplicitALS, "l2_power", np.longdouble(0.5), 0.5),
         (ExplicitMF, "l2", 2**70, 2.0**70),
+        (ExplicitMF, "l2", 1, 1.0),  # beside which a bias has a penalty that is no integer
     ],
 )
 def test_a_model_computes_as_with_a_plain_number(
@@ -42,7 +43,7 @@ def test_a_model_computes_as_with_a_plain_number(
 ) -> None:
     settings: dict[str, Any] = {"factors": 3, "epochs": 1, "num_threads": 1}
     if kind is ExplicitMF:
-        settings |= {"lr": 2.0**-80}
+        settings |= {"lr": 2.0**-80, "l2_bias": 0.5}
     model = kind(**settings, **{name: given}).fit(DATA)
     other = kind(**settings, **{name: plain}).fit(DATA)
     assert answers(model) == answers(other)
