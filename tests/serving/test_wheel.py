@@ -151,6 +151,16 @@ except FloatingPointError:
     assert run(environment, script, only_numpy) == 1
 
 
+def test_what_a_user_had_does_not_stand_for_an_item_of_no_finite_score(tmp_path: Path) -> None:
+    """A score of minus infinity is that of an item which may be recommended."""
+    data = Interactions.from_ids(["ann", "ann", "bob"], ["tea", "rye", "oat"])
+    model = Custom.from_factors([[1e30], [1.0]], [[1.0], [2.0], [-1e30]], data)
+    package = extracted(build_wheel(model, "far", directory=tmp_path, needs="numpy"))
+    for n in (1, 3):
+        found = package.recommend("ann", n)
+        assert found == model.recommend("ann", n) == [("oat", -np.inf)]
+
+
 def test_equal_items_rank_by_number_without_wyrmling(tmp_path: Path) -> None:
     # As many items and numbers as a matrix product takes in blocks, with rows left over.
     rng = np.random.default_rng(0)
