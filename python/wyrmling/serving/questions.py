@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from inspect import signature
 from typing import Any
 from urllib.parse import parse_qsl
 
 from ..data import Ids
 from ..recommend import Recommender
+from ..recommend.arguments import folded
 from ..recommend.recommendations import Recommendations
 
 __all__ = ["Refused", "recommend", "similar"]
@@ -122,13 +122,10 @@ def recommend(model: Recommender, question: Question) -> Answer:
     options.pop("cold_start", None)
     if "history" in question:
         history = _ids(question, "history", model.item_ids)
-        more = {"values": question["values"]} if "values" in question else {}
-        if more and "values" not in signature(model.fold_in).parameters:
-            kind = type(model).__name__
-            raise Refused(400, "bad_value", f"values: {kind} learns nothing from them")
-        if isinstance(more.get("values"), InUrl):
+        values = question.get("values")
+        if isinstance(values, InUrl):
             raise Refused(400, "bad_value", "values: expected a list of numbers, sent by POST")
-        pairs = _asked(lambda: model.recommend(model.fold_in(history, **more), n, **options))
+        pairs = _asked(lambda: model.recommend(folded(model, history, values), n, **options))
         return {"history": history, "items": _pairs(pairs)}
     given = question["histories"]
     if not isinstance(given, list):
