@@ -47,7 +47,9 @@ def test_a_model_computes_as_with_a_plain_number(
     model = kind(**settings, **{name: given}).fit(DATA)
     other = kind(**settings, **{name: plain}).fit(DATA)
     assert answers(model) == answers(other)
-    other.save(tmp_path / "model")
+    model.save(tmp_path / "model")
+    other.save(tmp_path / "other")
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "other").read_bytes()
     back = Recommender.load(tmp_path / "model", **{name: given})
     assert answers(back) == answers(other)
 

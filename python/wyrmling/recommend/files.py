@@ -89,7 +89,7 @@ class UnloadedFunction:
 def save_model(model: Stateful, path: str | os.PathLike[str], histories: bool = True) -> None:
     """Writes a fitted model, as :meth:`.Recommender.save` describes."""
     fitted = model.fitted
-    plain, functions = plain_hyperparameters(model.get_params())
+    plain, functions = plain_hyperparameters(model._plain().get_params())
     model.check_params()  # as whoever reads the file will
     check_arrays(model, fitted)
     arrays: dict[str, npt.NDArray[Any]] = {}

@@ -102,12 +102,8 @@ class Hyperparameters:
         for name, kind in parameter_types(type(self)).items():
             check(name, getattr(self, name), kind)
 
-    def _checked(self) -> Self:
-        """A copy to learn with, whose numbers are Python's, as :func:`plain` makes them.
-
-        Raises TypeError and ValueError as :meth:`check_params`.
-        """
-        self.check_params()
+    def _plain(self) -> Self:
+        """A copy whose numbers are Python's, as :func:`plain` makes them."""
         model = copy.copy(self)
         for name, kind in parameter_types(type(self)).items():
             setattr(model, name, plain(getattr(self, name), kind))
