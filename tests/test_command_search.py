@@ -167,6 +167,7 @@ def test_what_makes_no_sense_is_one_line(
         (["--model", "popularity"], "popularity has no hyperparameters to search"),
         (["--model", "ease", "--method", "halving"], "the model has no parameter 'epochs'"),
         (["--model", "ease", "--metric", "magic@5"], "magic@5"),
+        (["--vary", "lr=1", "--vary", "lr=2"], "--vary has a hyperparameter twice"),
         (["--save", file], f"--save is {file}, the file that is read"),
         (["--save", tmp_path / "none" / "m"], "there is no directory"),
     ):

@@ -1,5 +1,6 @@
 """Interactions: reading, making up, numbering and splitting."""
 
+import gzip
 import re
 from collections import Counter
 from pathlib import Path
@@ -99,6 +100,27 @@ def test_files_are_read(tmp_path: Path, delimiter: str, header: bool) -> None:
     assert data.ratings is not None
     assert data.ratings.tolist() == [5, 3.5, 4]
     assert data.users.dtype == data.items.dtype == np.uint32
+
+
+def test_text_may_be_compressed(tmp_path: Path) -> None:
+    lines = b"user,item,rating,when\nann,tea,5,3\nbob,rye,1,2\n"
+    path = tmp_path / "plays.csv.GZ"
+    path.write_bytes(gzip.compress(lines[:24]) + gzip.compress(lines[24:]))
+    data = read_interactions(path, time_column="when")
+    assert (list(data.user_ids), list(data.item_ids)) == (["ann", "bob"], ["tea", "rye"])
+    assert data.values is not None
+    assert data.times is not None
+    assert (data.values.tolist(), data.times.tolist()) == ([5.0, 1.0], [3, 2])
+    path.write_bytes(gzip.compress(b"ann,tea,5\nbob,rye\n"))
+    with pytest.raises(ValueError, match=f"^{re.escape(str(path))}, line 2: found 2 fields"):
+        read_interactions(path)
+    packed = gzip.compress(lines)
+    for damaged in (packed[:-9], packed[:20] + b"\xff" * 9 + packed[29:], lines):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=f"^{re.escape(str(path))}: cannot be read as a file"):
+            read_interactions(path)
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.gz"):
+        read_interactions(tmp_path / "nowhere.gz")
 
 
 def test_what_is_no_rating_may_be_left_out(tmp_path: Path) -> None:

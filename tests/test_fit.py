@@ -199,6 +199,7 @@ def test_a_callback_may_keep_what_it_saw():
     for n, history in enumerate(kept, 1):
         assert history.loss == last.loss[:n]
         assert history.seconds == last.seconds[:n]
+        assert history.last == (history.loss[-1], history.seconds[-1])
         assert history.samples == last.samples
         rate = history.samples * n / sum(history.seconds)
         np.testing.assert_allclose(history.samples_per_second, rate)

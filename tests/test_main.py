@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import wyrmling as wy
-from wyrmling.data import Ids
+from wyrmling.data import Ids, Interactions
 from wyrmling.datasets import make_interactions
-from wyrmling.recommend import Recommender
+from wyrmling.recommend import ExplicitMF, Recommender
 
 COMMAND = [sys.executable, "-m", "wyrmling"]
 
@@ -189,6 +189,22 @@ def test_recommend_answers_for_somebody_new(model: Path) -> None:
     assert "not allowed with" in run(*command, "--user", "user-3", code=2)
     everything = [word for item in known.item_ids for word in ("--history", item)]
     assert "has seen every item" in run("recommend", model, *everything)
+    assert "values: BPR learns nothing from them" in run(*command, "--value", "3", code=1)
+
+
+def test_recommend_takes_the_ratings_of_somebody_new(tmp_path: Path) -> None:
+    data = Interactions.from_ids(list("aabbc"), list("xyyzz"), values=[5, 1, 2, 4, 3])
+    rated = ExplicitMF(factors=2, epochs=3, num_threads=1).fit(data)
+    rated.save(tmp_path / "model")
+    command = ["recommend", tmp_path / "model", "--history", "y", "--value", "4.5", "--json"]
+    command += ["--history", "x", "--value", "-1"]
+    answer = json.loads(run(*command))
+    expected = rated.recommend(rated.fold_in(["y", "x"], values=[4.5, -1]))
+    assert [(r["item"], r["score"]) for r in answer["recommendations"]] == expected
+    assert "values has 3 numbers" in run(*command, "--value", "2", code=1)
+    assert "'nan' is not a number" in run(*command, "--value", "nan", code=2)
+    alone = ["recommend", tmp_path / "model", "--user", "a", "--value", "2"]
+    assert "--value is of no use without --history" in run(*alone, code=1)
 
 
 def test_train_says_which_columns_it_took(tmp_path: Path) -> None:

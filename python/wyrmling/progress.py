@@ -91,8 +91,9 @@ class Progress:
 
     def __call__(self, epoch: int, history: History) -> None:
         """Shows that an epoch has ended."""
-        speed = history.samples / history.seconds[-1]
-        self._steps.advance(f"loss {history.loss[-1]:.6g}, {speed:.3g} samples/s")
+        assert history.last is not None
+        loss, seconds = history.last
+        self._steps.advance(f"loss {loss:.6g}, {history.samples / seconds:.3g} samples/s")
 
     def close(self) -> None:
         """Finishes the bar."""

@@ -65,6 +65,14 @@ impl PyHistory {
         PyList::new(py, self.read().seconds)
     }
 
+    /// The loss and the seconds of the last epoch, or None: at once, where `loss` and `seconds` copy
+    /// all of them.
+    #[getter]
+    fn last(&self) -> Option<(f64, f64)> {
+        let (record, last) = (self.record.lock(), self.epochs.checked_sub(1)?);
+        Some((record.loss[last], record.seconds[last]))
+    }
+
     /// Samples in an epoch.
     #[getter]
     fn samples(&self) -> usize {

@@ -309,7 +309,7 @@ def test_one_interaction_a_pair(how: Any, times: bool) -> None:
 
 
 def test_other_words_are_refused() -> None:
-    with pytest.raises(ValueError, match="values is 'median', expected one of 'last'"):
+    with pytest.raises(ValueError, match="values is 'median', expected 'last' or"):
         DATA.unique_pairs("median")  # type: ignore[arg-type]
 
 

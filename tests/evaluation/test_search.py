@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, ClassVar
 
@@ -30,7 +30,7 @@ from wyrmling.evaluation import (
 )
 from wyrmling.evaluation.spaces import draw
 from wyrmling.evaluation.trained import Trained
-from wyrmling.recommend import BPR, FactorizationMachine
+from wyrmling.recommend import BPR, ExplicitMF, FactorizationMachine
 
 
 def pairs_of(data: Interactions) -> set[tuple[int, int]]:
@@ -115,6 +115,33 @@ def test_a_search_repeats(data: Interactions) -> None:
     )
     assert one == two != other
     assert len(one) == 6
+
+
+def test_a_metric_may_be_a_function(data: Interactions) -> None:
+    rng = np.random.default_rng(0)
+    stars = (data.users % 3 + data.items % 2).astype(np.float32)
+    rated = replace(data, values=stars + rng.normal(0, 0.1, len(data)).astype(np.float32))
+    train, held_out = rated.split(0.2, seed=5)
+
+    def accuracy(model: Any, test: Interactions) -> Any:
+        assert test is held_out
+        users, items = test.user_ids.take(test.users), test.item_ids.take(test.items)
+        return -np.sqrt(np.mean((model.predict(users, items) - test.values) ** 2))
+
+    model = ExplicitMF(factors=2, epochs=20, num_threads=1)
+    space = {"lr": [1e-6, 0.05, 1e9]}
+    found = search(model, space, train, trials=3, validation=held_out, metric=accuracy)
+    assert (found.metric, found.parameters) == ("accuracy", {"lr": 0.05})
+    by_lr = {trial.parameters["lr"]: trial for trial in found}
+    for lr in (1e-6, 0.05):
+        again = ExplicitMF(factors=2, epochs=20, num_threads=1, lr=lr).fit(train)
+        assert by_lr[lr].value == pytest.approx(float(accuracy(again, held_out)))
+        assert by_lr[lr].evaluation is None
+    assert by_lr[1e9].error is not None
+    assert "accuracy" in repr(found)
+    for wrong, error in ((np.nan, ValueError), ("high", TypeError), (None, TypeError)):
+        with pytest.raises(error, match="what metric <lambda> gives is "):
+            search(model, {"lr": [0.05]}, train, trials=1, metric=lambda *_, wrong=wrong: wrong)
 
 
 def test_validation_may_be_given(data: Interactions) -> None:

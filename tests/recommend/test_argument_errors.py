@@ -15,7 +15,7 @@ import pytest
 from wyrmling import datasets, evaluation, serving
 from wyrmling.data import Interactions
 from wyrmling.evaluation import integers, log_uniform, search, uniform
-from wyrmling.recommend import BPR, Custom
+from wyrmling.recommend import BPR, Custom, FactorizationMachine
 
 DATA = datasets.make_interactions(40, 24, 8, seed=3)
 TRAIN, TEST = DATA.split()
@@ -36,6 +36,37 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "seed-text": (lambda: DATA.split(0.2, seed="a"), TypeError, "seed is 'a', expected an int"),  # type: ignore[arg-type]
     "seed-float": (lambda: DATA.split(0.2, seed=1.5), TypeError, "seed is 1.5, "),  # type: ignore[arg-type]
     "seed-below": (lambda: DATA.split(0.2, seed=-1), ValueError, "seed is -1, "),
+    "by-array": (lambda: DATA.split(by=np.array([])), ValueError, "by is array([], "),  # type: ignore[arg-type]
+    "pairs-array": (
+        lambda: DATA.unique_pairs(np.array([])),  # type: ignore[arg-type]
+        ValueError,
+        "values is array([], ",
+    ),
+    "frame-number": (
+        lambda: Interactions.from_frame(np.int64(1), user="a", item="b"),
+        TypeError,
+        "frame: expected a data frame, got int64",
+    ),
+    "frame-column-array": (
+        lambda: Interactions.from_frame({"a": [1]}, user=np.array([]), item="a"),  # type: ignore[arg-type]
+        KeyError,
+        '"user: no column array',
+    ),
+    "folds-array": (
+        lambda: evaluation.cross_validate(NOW, TRAIN, np.array(1)),
+        TypeError,
+        "folds is array(1), expected an integer from 2",
+    ),
+    "folds-text": (
+        lambda: evaluation.cross_validate(NOW, TRAIN, "5"),
+        TypeError,
+        "folds is '5', expected an integer",
+    ),
+    "features-array": (
+        lambda: FactorizationMachine().fit(TRAIN, item_features={"a": np.array(1)}),
+        TypeError,
+        "features of 'a': expected a list of features, got array(1)",
+    ),
     "users-number": (lambda: Interactions.from_ids(3, [1]), TypeError, "users is 3, expected a"),  # type: ignore[arg-type]
     "values-number": (
         lambda: Interactions.from_ids([1, 2], [1, 2], values=3.0),  # type: ignore[arg-type]
@@ -190,3 +221,11 @@ def test_a_wheel_without_wyrmling_names_its_arguments(wheel_module: ModuleType) 
             wheel_module.recommend(user, n)
     with pytest.raises(TypeError, match=r"^exclude_seen is 'no', expected True or False"):
         wheel_module.recommend(user, exclude_seen="no")
+
+
+def test_a_model_of_wrong_hyperparameters_can_be_shown() -> None:
+    """Of arrays == is an array, which is neither true nor false."""
+    wrong: Any = np.array([1.0, 2.0])
+    assert repr(BPR(lr=wrong)) == "BPR(lr=array([1., 2.]))"
+    with pytest.raises(TypeError, match=r"^lr is array\(\[1\., 2\.\]\), expected"):
+        BPR(lr=wrong).fit(TRAIN)

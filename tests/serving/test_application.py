@@ -150,6 +150,7 @@ def test_values_of_a_model_that_takes_none_are_refused(application: Application)
     question = {"history": ["jazz-1"], "values": [4]}
     status, answer, _ = ask(application, "/recommend", question)
     assert (status, answer["error"]["code"]) == (400, "bad_value")
+    assert answer["error"]["message"] == "values: BPR learns nothing from them"
 
 
 def test_neighbours(application: Application, model: BPR) -> None:
@@ -203,6 +204,7 @@ WRONG: list[Wrong] = [
     ("/recommend", b'{"user": NaN}', 400, "bad_json", "not valid JSON"),
     ("/recommend", b'{"user": ' + b"1" * 5000 + b"}", 400, "bad_json", "not valid JSON"),
     ("/recommend", [1], 400, "bad_json", "must be an object"),
+    ("/recommend", b'{"user": "user-1", "user": "user-2"}', 400, "bad_json", "twice"),
     ("/similar?item=polka", None, 404, "unknown_id", "'polka'"),
     ("/similar", {"item": "jazz-1", "user": "user-1"}, 400, "bad_request", "expected one of"),
     ("/nowhere", None, 404, "no_such_path", "nothing here"),

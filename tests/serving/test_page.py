@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
@@ -94,6 +95,9 @@ def test_ids_of_the_page_are_texts(application: Application, model: BPR) -> None
 
 def test_the_page_asks_about_one_thing(application: Application) -> None:
     item = {"item": HOSTILE}
+    nested: list[Any] = []  # as deep as JSON may be
+    for _ in range(sys.getrecursionlimit() * 3 // 4):
+        nested = [nested]
     for path, question in (
         ("recommend", {"users": ["7"]}),
         ("recommend", {"histories": [[HOSTILE]]}),
@@ -102,6 +106,7 @@ def test_the_page_asks_about_one_thing(application: Application) -> None:
         ("similar", {"items": [HOSTILE]}),
         ("similar", {"users": ["7"]}),
         ("similar", item | {"n": 0}),
+        ("recommend", {"user": "7", "items": nested}),
     ):
         status, answer, _ = ask(application, f"/ui/{path}", question)
         assert (status, set(answer)) == (400, {"error"}), (question, answer)

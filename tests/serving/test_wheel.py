@@ -151,6 +151,16 @@ except FloatingPointError:
     assert run(environment, script, only_numpy) == 1
 
 
+def test_what_a_user_had_does_not_stand_for_an_item_of_no_finite_score(tmp_path: Path) -> None:
+    """A score of minus infinity is that of an item which may be recommended."""
+    data = Interactions.from_ids(["ann", "ann", "bob"], ["tea", "rye", "oat"])
+    model = Custom.from_factors([[1e30], [1.0]], [[1.0], [2.0], [-1e30]], data)
+    package = extracted(build_wheel(model, "far", directory=tmp_path, needs="numpy"))
+    for n in (1, 3):
+        found = package.recommend("ann", n)
+        assert found == model.recommend("ann", n) == [("oat", -np.inf)]
+
+
 def test_equal_items_rank_by_number_without_wyrmling(tmp_path: Path) -> None:
     # As many items and numbers as a matrix product takes in blocks, with rows left over.
     rng = np.random.default_rng(0)
@@ -213,7 +223,8 @@ def test_a_wheel_is_whole_and_equal_models_make_equal_wheels(tmp_path: Path, mod
 
 
 @pytest.mark.parametrize(
-    "name", ["", "-a", "a-", "a b", "é", "../a", "a/b", "1a", "json", "numpy", "class", "a" * 101]
+    "name",
+    ["", "-a", "a-", "a b", "é", "../a", "a/b", "1a", "json", "numpy", "class", "test", "a" * 101],
 )
 def test_bad_names_are_refused(tmp_path: Path, model: BPR, name: str) -> None:
     with pytest.raises(ValueError, match=r"^name is "):
@@ -243,6 +254,8 @@ def test_models_that_do_not_fit_are_refused(tmp_path: Path, data: Interactions) 
         build_wheel(BPR(), "recs", directory=tmp_path, needs="numpy")
     with pytest.raises(ValueError, match="needs is 'rust'"):
         build_wheel(mine, "recs", directory=tmp_path, needs="rust")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="directory is 3, expected a path"):
+        build_wheel(mine, "recs", directory=3)  # type: ignore[arg-type]
     with pytest.raises(OSError, match="nowhere"):
         build_wheel(tmp_path / "nowhere", "recs", directory=tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["recs-1.0-py3-none-any.whl"]

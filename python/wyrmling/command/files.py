@@ -24,9 +24,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     option(
         "file",
         metavar="FILE",
-        help="lines of user and item, separated by , ; | tab or ::, or a parquet file; each counts "
-        "as liked, whatever stands in a third column, unless --min-rating is given; the model "
-        "explicit learns the ratings there",
+        help="lines of user and item, separated by , ; | tab or ::, compressed by gzip if the name "
+        "ends with .gz, or a parquet file; each counts as liked, whatever stands in a third "
+        "column, unless --min-rating is given; the model explicit learns the ratings there",
     )
     option(
         "--min-rating",

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from ..recommend import Recommender
+from ..recommend.arguments import folded
 from . import types
 from .text import show_answers
 
@@ -18,9 +19,11 @@ def run(options: argparse.Namespace) -> None:
     who: list[Any]
     kind, who = "user", [model.user_ids.spelled(text) for text in options.user or ()]
     asked = who
+    if options.value and not options.history:
+        raise ValueError("--value is of no use without --history")
     if options.history:
         history = [model.item_ids.spelled(text) for text in options.history]
-        kind, who, asked = "history", [history], [model.fold_in(history)]
+        kind, who, asked = "history", [history], [folded(model, history, options.value)]
     answers = model.recommend(asked, options.k, exclude_seen=not options.include_seen)
     show_answers(answers, kind, who, "recommendations", "has seen every item", options.json)
 
@@ -42,6 +45,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="an item that somebody had who is not in the training file; may be given several "
         "times, in the order in which they had them",
+    )
+    option(
+        "--value",
+        action="append",
+        type=types.finite,
+        metavar="X",
+        help="how they rated an item of --history, or how much of it they had, for models that "
+        "learn from that: one for each, in the same order",
     )
     option("-k", "-n", type=types.natural, default=10, help="how many items [%(default)s]")
     option("--include-seen", action="store_true", help="also what the user had in training")

@@ -26,6 +26,8 @@ def run(options: argparse.Namespace) -> None:
     model = model_of(options)
     data, _ = files.read(options, [type(model)])
     space = dict(options.vary) or around(model, data)
+    if 0 < len(options.vary) != len(space):
+        raise ValueError("--vary has a hyperparameter twice: NAME=A,B,C is for several values")
     if not space:
         raise ValueError(f"{options.model} has no hyperparameters to search; see --vary")
     say = nothing if options.json else aside

@@ -13,6 +13,7 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
+from ..arguments import check_choice
 from .columns import Column, number_column, unchanging
 from .ids import Ids
 from .pairs import Combine, combined, grouped
@@ -301,9 +302,7 @@ class Interactions:
         >>> data.unique_pairs("sum").values
         array([2., 1.], dtype=float32)
         """
-        if values not in get_args(Combine):
-            words = ", ".join(map(repr, get_args(Combine)))
-            raise ValueError(f"values is {values!r}, expected one of {words}")
+        check_choice("values", values, get_args(Combine))
         if len(self) == 0:
             return self
         order, starts = grouped(self.users, self.items, self.times)
@@ -335,7 +334,7 @@ def _ids_of(name: str, given: Column | None, count: int) -> Ids:
     return ids
 
 
-def _column(frame: Any, what: str, name: str | None) -> Any:
+def _column(frame: Any, what: str, name: Any) -> Any:
     """A column of a frame by its name."""
     if name is None:
         return None
@@ -344,10 +343,10 @@ def _column(frame: Any, what: str, name: str | None) -> Any:
     columns = getattr(frame, "column_names", None)  # of an Arrow table
     if columns is None:
         columns = getattr(frame, "columns", frame)
-    no_frames = str, bytes, list, tuple, np.ndarray
+    no_frames = str, bytes, list, tuple, np.ndarray, np.generic
     if isinstance(frame, no_frames) or not hasattr(frame, "__getitem__"):
         raise TypeError(f"frame: expected a data frame, got {type(frame).__name__}")
-    if name not in list(columns):
+    if isinstance(name, np.ndarray) or name not in list(columns):
         there = ", ".join(repr(column) for column in columns)
         raise KeyError(f"{what}: no column {name!r}, the frame has {there}")
     return frame[name]

@@ -7,12 +7,12 @@ user asks how it serves users who were not there.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from ..arguments import check_integer, check_number
+from ..arguments import check_choice, check_integer, check_number
 
 __all__ = ["By", "generator", "held_out", "last_of_each"]
 
@@ -39,12 +39,11 @@ def held_out(
             negative seed.
     """
     test = check_number("test", test)
+    check_choice("by", by, get_args(By))
     count, what = len(users), "interactions"
     if by == "user":
         who, of = np.unique(users, return_inverse=True)
         count, what = len(who), "users"
-    elif by not in ("random", "time"):
-        raise ValueError(f"by is {by!r}, expected 'random', 'user' or 'time'")
     number = round(test * count) if 0 < test < 1 else 0
     if not 0 < number < count:
         raise ValueError(

@@ -8,10 +8,14 @@ Parquet files are read by ``wyrmling.datasets.parquet``.
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
+import shutil
+import zlib
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
@@ -61,8 +65,9 @@ def read_interactions(
     Weights and times are read if their columns are given. A time is a number, in any unit, or a
     date and time as ISO 8601 writes them, of UTC if they have no offset.
 
-    A file whose name ends with ``.parquet`` is read by pyarrow, or by polars if that is not there;
-    its ids are the integers or strings that it has.
+    A file whose name ends with ``.gz`` is text that gzip has compressed; it is unpacked to the
+    folder for temporary files meanwhile. One that ends with ``.parquet`` is read by pyarrow, or by
+    polars if that is not there; its ids are the integers or strings that it has.
 
     Args:
         path: the file.
@@ -79,9 +84,9 @@ def read_interactions(
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: there is nothing in it; a header names no user or item that is known here,
-            and the column is not given; or a line is bad: the message has its number, what was
-            found and what was expected.
+        ValueError: there is nothing in it, or it cannot be unpacked; a header names no user or item
+            that is known here, and the column is not given; or a line is bad: the message has its
+            number, what was found and what was expected.
         TypeError: a column that is neither a name nor a number.
         ImportError: a parquet file, and nothing to read it with.
     """
@@ -108,6 +113,40 @@ def read_described(
     ratings = check_flag("ratings", ratings)
     if rating is not None and not ratings:
         raise ValueError("rating_column: ratings are left out (ratings=False)")
+    columns = user, item, rating, weight, time
+    if path.lower().endswith(".gz"):
+        with TemporaryDirectory() as folder:
+            text = _unpacked(path, folder)
+            try:
+                return _read(text, delimiter, header, ratings, *columns)
+            except (TypeError, ValueError) as error:
+                raise type(error)(str(error).replace(text, path)) from None
+    return _read(path, delimiter, header, ratings, *columns)
+
+
+def _unpacked(path: str, folder: str) -> str:
+    """The text of a file that gzip has compressed, as a file in a folder."""
+    text = os.path.join(folder, "text")
+    with gzip.open(path) as packed, open(text, "wb") as file:
+        try:
+            shutil.copyfileobj(packed, file, 1 << 20)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"{path}: cannot be read as a file of gzip: {error}") from None
+    return text
+
+
+def _read(
+    path: str,
+    delimiter: Delimiter | None,
+    header: bool | None,
+    ratings: bool,
+    user: Column | None,
+    item: Column | None,
+    rating: Column | None,
+    weight: Column | None,
+    time: Column | None,
+) -> tuple[Interactions, str]:
+    """As :func:`read_described`, of a file that is not compressed."""
     if is_parquet(path):
         for name, value in (("delimiter", delimiter), ("header", header)):
             if value is not None:

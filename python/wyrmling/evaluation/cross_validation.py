@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_flag, check_integer
+from ..arguments import check_flag, check_integer, is_one
 from ..data import Interactions
 from ..data.interactions import check_interactions
 from .evaluate import evaluate
@@ -117,17 +117,13 @@ def cross_validate(
     check_flag("exclude_seen", exclude_seen)
     copied(model, {})
     given = arguments_of_fit("fit_params", fit_params)
-    splits = list(_divided(data, folds, seed) if _is_whole(folds) else _pairs(folds))
+    splits = list(_divided(data, folds, seed) if is_one(folds) else _pairs(folds))
     if not splits:
         raise ValueError("folds is empty, expected at least one pair of interactions")
     return CrossValidation(
         evaluate(copied(model, {}).fit(train, **given), test, wanted, exclude_seen=exclude_seen)
         for train, test in splits
     )
-
-
-def _is_whole(folds: object) -> bool:
-    return not isinstance(folds, Iterable)
 
 
 def _divided(data: Interactions, folds: Any, seed: int) -> Iterator[Split]:

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..arguments import check_choice, check_flag, check_integer
+from ..arguments import check_choice, check_flag, check_integer, check_number
 from ..data import Interactions
 from ..data.interactions import check_interactions
 from ..progress import Steps
@@ -46,7 +46,7 @@ class Trial:
         value: the metric on the validation split; NaN where training diverged.
         seconds: of training and measuring.
         epochs: trained for, where halving has said so, else None.
-        evaluation: all that was measured, None where training diverged.
+        evaluation: all that was measured, None where training diverged, or by a function.
         error: why training was given up, else None.
     """
 
@@ -130,7 +130,7 @@ def search(
     first: Mapping[str, Any] | None = None,
     method: Literal["random", "halving"] = "random",
     validation: float | Interactions = 0.2,
-    metric: str = "ndcg@10",
+    metric: str | Callable[[Any, Interactions], float] = "ndcg@10",
     exclude_seen: bool = True,
     refit: bool = True,
     random_state: int = 0,
@@ -152,7 +152,8 @@ def search(
             the better ones again for more, the last for the model's ``epochs``.
         validation: the share of ``data`` held out at random to choose by, or interactions that are
             not in ``data``.
-        metric: what to choose by, the larger the better.
+        metric: what to choose by, the larger the better: a name, or a function of a fitted model
+            and what was held out, such as one that gives the negative error of ratings.
         exclude_seen: as of :func:`~wyrmling.evaluation.evaluate`.
         refit: whether to train the best anew, on all of ``data``.
         random_state: of the combinations and the split.
@@ -180,7 +181,7 @@ def search(
     """
     check_interactions("data", data)
     check_choice("method", method, ("random", "halving"))
-    (wanted,) = parse([metric])
+    name, measure = _measure(metric, exclude_seen)
     seed = check_integer("random_state", random_state, 0, 2**63 - 1)
     count = check_integer("trials", trials, 1, 1_000_000)
     own = parameters_of(model)
@@ -211,12 +212,15 @@ def search(
     def attempt(parameters: Mapping[str, Any], epochs: int | None) -> Trial:
         changes = dict(parameters) if epochs is None else {**parameters, "epochs": epochs}
         candidate, start = copied(model, changes), time.perf_counter()
-        found, error = _tried(candidate, train, given_fit, kept_out, wanted.name, exclude_seen)
-        value = math.nan if found is None else found[wanted.name]
+        value, found, error = math.nan, None, None
+        try:
+            value, found = measure(candidate.fit(train, **given_fit), kept_out)
+        except FloatingPointError as diverged:
+            error = str(diverged)
         seconds = time.perf_counter() - start
         trial = Trial(parameters, value, seconds, epochs, found, error)
         made.append(trial)
-        bar.advance(_line(trial, wanted.name))
+        bar.advance(_line(trial, name))
         if callback is not None:
             callback(trial)
         return trial
@@ -233,7 +237,7 @@ def search(
     if best.error is not None:
         raise FloatingPointError(f"training diverged in every trial; the first: {made[0].error}")
     chosen = copied(model, best.parameters).fit(data, **given_fit) if refit else None
-    return Search(made, wanted.name, best, chosen)
+    return Search(made, name, best, chosen)
 
 
 def _planned(count: int, rounds: int) -> int:
@@ -255,20 +259,27 @@ def _longest(own: Mapping[str, Any], space: Mapping[str, Any]) -> int:
     return check_integer("epochs", own["epochs"], 1, 2**31 - 1)
 
 
-def _tried(
-    model: Any,
-    train: Interactions,
-    fit_params: Mapping[str, Any],
-    held_out: Interactions,
-    metric: str,
-    exclude_seen: bool,
-) -> tuple[Evaluation | None, str | None]:
-    """What was found of a model, or why training was given up."""
-    try:
-        fitted = model.fit(train, **fit_params)
-        return evaluate(fitted, held_out, metric, exclude_seen=exclude_seen), None
-    except FloatingPointError as error:
-        return None, str(error)
+def _measure(
+    metric: Any, exclude_seen: bool
+) -> tuple[str, Callable[[Any, Interactions], tuple[float, Evaluation | None]]]:
+    """What a metric is called, and what measures a fitted model by it."""
+    if not callable(metric):
+        (wanted,) = parse([metric])
+
+        def ranked(model: Any, held_out: Interactions) -> tuple[float, Evaluation]:
+            found = evaluate(model, held_out, wanted.name, exclude_seen=exclude_seen)
+            return found[wanted.name], found
+
+        return wanted.name, ranked
+    called = getattr(metric, "__name__", type(metric).__name__)
+
+    def given(model: Any, held_out: Interactions) -> tuple[float, None]:
+        value = check_number(f"what metric {called} gives", metric(model, held_out))
+        if not math.isfinite(value):
+            raise ValueError(f"what metric {called} gives is {value}, expected a finite number")
+        return value, None
+
+    return called, given
 
 
 def _descending(trial: Trial) -> tuple[bool, float]:

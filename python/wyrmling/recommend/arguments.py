@@ -7,6 +7,7 @@ a letter each, and bytes are no integers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ import numpy.typing as npt
 from ..arguments import NO_NUMBERS, is_one
 from ..data import Id, Ids
 from ..data.columns import id_column, number_column
+from .fitted import NewUser
 
 __all__ = [
+    "folded",
     "numbers_of",
     "of_ids",
     "one_id",
@@ -91,6 +94,21 @@ def valued(
             f"values has {len(numbers)} numbers, expected one for each of {len(steps)} items"
         )
     return steps, numbers
+
+
+def folded(model: Any, history: Iterable[Id], values: Iterable[float] | None) -> NewUser:
+    """A new user of a model, by a history, and a value for each of its items or None.
+
+    Raises TypeError for values of a model that learns nothing from them, and what ``fold_in`` does.
+    """
+    found: NewUser
+    if values is None:
+        found = model.fold_in(history)
+        return found
+    if "values" not in signature(model.fold_in).parameters:
+        raise TypeError(f"values: {type(model).__name__} learns nothing from them")
+    found = model.fold_in(history, values=values)
+    return found
 
 
 def of_ids(ids: npt.NDArray[np.int64] | list[Id]) -> npt.NDArray[Any]:

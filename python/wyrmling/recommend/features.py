@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import Ragged
-from ..arguments import TEXTS
+from ..arguments import is_one
 from ..data import Id, Ids
 from ..data.columns import number_column
 
@@ -188,7 +188,7 @@ def _listed(id_: Any, given: Any) -> list[Any]:
     """The features of an id, as a list of names or pairs."""
     if isinstance(given, Mapping):
         return list(given.items())
-    if isinstance(given, TEXTS) or not isinstance(given, Iterable):
+    if is_one(given):
         raise TypeError(f"features of {id_!r}: expected a list of features, got {given!r}")
     # A set of texts has another order in each process, and vectors are drawn in the order of names.
     return sorted(given, key=repr) if isinstance(given, Set) else list(given)

@@ -54,7 +54,7 @@ from ..data import Ids
 from ..tensor_files import Contents, read, write
 from .fitted import Fitted, Stateful
 from .history import LearningCurve
-from .hyperparameters import check, parameter_types
+from .hyperparameters import check, parameter_types, plain
 
 __all__ = [
     "UnloadedFunction",
@@ -89,7 +89,7 @@ class UnloadedFunction:
 def save_model(model: Stateful, path: str | os.PathLike[str], histories: bool = True) -> None:
     """Writes a fitted model, as :meth:`.Recommender.save` describes."""
     fitted = model.fitted
-    plain, functions = plain_hyperparameters(model.get_params())
+    plain, functions = plain_hyperparameters(model._plain().get_params())
     model.check_params()  # as whoever reads the file will
     check_arrays(model, fitted)
     arrays: dict[str, npt.NDArray[Any]] = {}
@@ -162,14 +162,17 @@ def _restored(
         if not name.startswith(ARRAY):
             raise ValueError(f"it has a tensor {name!r}, which no model of this version has")
         learnt[name.removeprefix(ARRAY)] = arrays.pop(name)
+    types = parameter_types(kind)
     params = {
-        name: value
+        name: plain(value, types[name])
         for name, value in model.get_params().items()
         if not isinstance(value, UnloadedFunction)
     }
     if "fitted" in about:
         others = _checked(_object(contents, "fitted"), kind, contents)
-        params |= {name: value for name, value in others.items() if name not in given}
+        params |= {
+            name: plain(value, types[name]) for name, value in others.items() if name not in given
+        }
     fitted = Fitted(user_ids, item_ids, seen, learnt, curve, params)
     check_arrays(model, fitted)
     if checks_numbers:
@@ -272,9 +275,10 @@ def _with_hyperparameters(kind: type[Model], contents: Contents, given: Mapping[
         if not isinstance(value, str):
             raise ValueError(f"functions has {name} {value!r}, expected the name of a function")
         found[name] = UnloadedFunction(value)
-    for name in given:
+    for name, value in given.items():
         if name not in types:
             raise TypeError(f"{kind.__name__} has no hyperparameter {name!r}")
+        check(name, value, types[name])
     values = found | dict(given)
     for field in fields(kind):  # type: ignore[arg-type]  # every model is a dataclass
         if field.name not in values and _is_required(field):

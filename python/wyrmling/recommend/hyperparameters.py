@@ -11,6 +11,7 @@ Values are checked when a model is fitted and not before: an object may be set u
 
 from __future__ import annotations
 
+import copy
 import math
 import numbers
 from collections.abc import Mapping
@@ -87,7 +88,7 @@ class Hyperparameters:
         changed = (
             f"{name}={value!r}"
             for name, value in self.get_params().items()
-            if value is not defaults[name] and value != defaults[name]
+            if not _is(value, defaults[name])
         )
         return f"{type(self).__name__}({', '.join(changed)})"
 
@@ -100,6 +101,21 @@ class Hyperparameters:
         """
         for name, kind in parameter_types(type(self)).items():
             check(name, getattr(self, name), kind)
+
+    def _plain(self) -> Self:
+        """A copy whose numbers are Python's, as :func:`plain` makes them."""
+        model = copy.copy(self)
+        for name, kind in parameter_types(type(self)).items():
+            setattr(model, name, plain(getattr(self, name), kind))
+        return model
+
+
+def _is(value: Any, default: Any) -> bool:
+    """Whether a value, which nobody has checked, is the default."""
+    try:
+        return value is default or bool(value == default)
+    except Exception:  # of arrays == is an array, which is neither true nor false
+        return False
 
 
 def parameter_types(model: type) -> Mapping[str, Any]:
@@ -124,6 +140,19 @@ def check(name: str, value: object, kind: Any) -> None:
     raise error(f"{name} is {value!r}, expected {wanted}")
 
 
+def plain(value: Any, kind: Any) -> Any:
+    """A value that fits an annotation, as an int or float of Python's where it is a number.
+
+    Numbers of NumPy compute in their own precision: ``-np.uint8(2)`` is 254, and of ``np.float16``
+    three digits are right. Integers of any size, and fractions, are no numbers to NumPy.
+    """
+    for one in alternatives(kind):
+        inner = get_args(one)[0] if get_origin(one) is Annotated else one
+        if inner in (int, float) and problem(value, inner) is None:
+            return inner(value)
+    return value
+
+
 def alternatives(kind: Any) -> tuple[Any, ...]:
     """The kinds of which a value may have any: the members of a union, or the one."""
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
@@ -138,7 +167,8 @@ def problem(value: Any, kind: Any) -> type[Exception] | None:
         wrong = problem(value, inner)
         if wrong is not None or isinstance(value, bool):
             return wrong
-        return None if all(bound.allow(value) for bound in bounds) else ValueError
+        number = plain(value, inner)
+        return None if all(bound.allow(number) for bound in bounds) else ValueError
     if get_origin(kind) is Literal:
         # Of arrays == is an array: only what is of the word's own type is compared.
         words = (isinstance(value, type(word)) and value == word for word in get_args(kind))

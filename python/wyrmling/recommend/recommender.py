@@ -163,7 +163,7 @@ class Recommender(Stateful, ABC):
     ) -> Self:
         self.check_params()
         # Settings that a callback changes count from the next fit on.
-        model = copy.copy(self)
+        model = self._plain()
         task = Task.of(model, data, before, epochs, validation)
         # Of a model without histories the new pairs alone say nothing of the data.
         knows = before is None or before.seen is not None
@@ -397,7 +397,7 @@ class Recommender(Stateful, ABC):
 
         Raises:
             OSError: the file cannot be read.
-            TypeError: neither a path nor bytes, or a hyperparameter that the model has not.
+            TypeError: neither a path nor bytes, or a hyperparameter that the model does not take.
             ValueError: it is no model, one of another class, or damaged.
             MemoryError: there is no memory for it.
         """

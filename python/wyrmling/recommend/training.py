@@ -196,8 +196,10 @@ class Watch:
         """Looks at an epoch that has ended; `arrays` gives the state. True asks to stop."""
         history = self.history
         history.samples = record.samples
-        history.loss.append(record.loss[-1] / record.samples)
-        history.seconds.append(record.seconds[-1])
+        assert record.last is not None
+        loss, seconds = record.last
+        history.loss.append(loss / record.samples)
+        history.seconds.append(seconds)
         if self._bar is not None:
             self._bar(number, record)
         stop = stopped = False

@@ -146,8 +146,11 @@ def _best(scores: Any, n: int, left_out: Any) -> list[tuple[Any, float]]:
         raise FloatingPointError(
             "a score is not a number: the vectors are so large that products overflow"
         )
-    scores[left_out] = -np.inf
-    count = min(n, len(scores) - len(left_out))
+    is_left = np.ones(len(scores), bool)
+    is_left[left_out] = False
+    left = np.flatnonzero(is_left)
+    scores = scores[left]
+    count = min(n, len(left))
     if not count:
         return []
     # Everything that is not below the count-th best, in the order of numbers.
@@ -155,4 +158,4 @@ def _best(scores: Any, n: int, left_out: Any) -> list[tuple[Any, float]]:
     found = np.flatnonzero(scores >= bound)
     found = found[np.argsort(-scores[found], kind="stable")][:count]
     ids = _ids("item_id")[0]
-    return [(ids[number], float(scores[number])) for number in found.tolist()]
+    return [(ids[left[place]], float(scores[place])) for place in found.tolist()]

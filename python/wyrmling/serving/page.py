@@ -107,9 +107,9 @@ class Page:
 
 
 def _untyped(value: Any) -> Any:
-    """A value in which ids are texts that may mean integers."""
+    """An id, or several, as texts that may mean integers; anything else stays what it is."""
     if isinstance(value, list):
-        return [_untyped(one) for one in value]
+        return [InUrl(one) if isinstance(one, str) else one for one in value]
     return InUrl(value) if isinstance(value, str) else value
 
 

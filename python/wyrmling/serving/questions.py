@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl
 
 from ..data import Ids
 from ..recommend import Recommender
+from ..recommend.arguments import folded
 from ..recommend.recommendations import Recommendations
 
 __all__ = ["Refused", "recommend", "similar"]
@@ -48,9 +49,11 @@ def of_url(query: str) -> Question:
 
 
 def of_json(body: bytes) -> Question:
-    """The question in the body of a request. Raises :class:`Refused` unless it is an object."""
+    """The question in the body of a request. Raises :class:`Refused` unless it is an object, and
+    for a name that is twice.
+    """
     try:
-        question = json.loads(body, parse_constant=_no_number)
+        question = json.loads(body, parse_constant=_no_number, object_pairs_hook=_object)
     except (ValueError, RecursionError):
         raise Refused(400, "bad_json", "the body is not valid JSON") from None
     if not isinstance(question, dict):
@@ -60,6 +63,13 @@ def of_json(body: bytes) -> Question:
 
 def _no_number(text: str) -> Any:
     raise ValueError(text)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise Refused(400, "bad_json", "a name is there twice in an object")
+    return found
 
 
 class InUrl(str):
@@ -112,10 +122,10 @@ def recommend(model: Recommender, question: Question) -> Answer:
     options.pop("cold_start", None)
     if "history" in question:
         history = _ids(question, "history", model.item_ids)
-        more = {"values": question["values"]} if "values" in question else {}
-        if isinstance(more.get("values"), InUrl):
+        values = question.get("values")
+        if isinstance(values, InUrl):
             raise Refused(400, "bad_value", "values: expected a list of numbers, sent by POST")
-        pairs = _asked(lambda: model.recommend(model.fold_in(history, **more), n, **options))
+        pairs = _asked(lambda: model.recommend(folded(model, history, values), n, **options))
         return {"history": history, "items": _pairs(pairs)}
     given = question["histories"]
     if not isinstance(given, list):

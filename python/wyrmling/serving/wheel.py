@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import __version__
+from ..arguments import check_path
 from ..recommend import Recommender
 from ..recommend.files import id_arrays
 from ..recommend.scoring import FactorScores
@@ -112,8 +113,9 @@ def build_wheel(
 
     Raises:
         OSError: the model's file cannot be read, or the wheel not written.
-        TypeError: a name or version that is no text; with ``needs="numpy"`` a model without
-            vectors; with ``"wyrmling"`` one of a class of yours, which the wheel could not import.
+        TypeError: a name or version that is no text, or a directory that is no path; with
+            ``needs="numpy"`` a model without vectors; with ``"wyrmling"`` one of a class of yours,
+            which the wheel could not import.
         ValueError: a name or version that is none, or a file that is no model.
         RuntimeError: the model was not fitted.
 
@@ -136,7 +138,7 @@ def build_wheel(
         )
     if not isinstance(model, Recommender):
         model = Recommender.load(model)
-    target = Path(directory)
+    target = Path(check_path("directory", directory))
     target.mkdir(parents=True, exist_ok=True)
     stem = f"{package}-{version}"
     with tempfile.TemporaryDirectory(prefix=".wyrmling-", dir=target) as scratch:
@@ -182,7 +184,8 @@ def _package(name: str) -> str:
             f"{LONGEST_NAME} at most"
         )
     package = re.sub("[-_.]+", "_", name).lower()
-    taken = {*sys.stdlib_module_names, "numpy", "wyrmling"}
+    # Python's tests are a package that comes before those installed; pip would replace itself.
+    taken = {*sys.stdlib_module_names, "test", "pip", "numpy", "wyrmling"}
     if not package.isidentifier() or keyword.iskeyword(package) or package in taken:
         raise ValueError(
             f"name is {name!r}: a package {package!r} cannot be imported, or is another's"
