@@ -51,6 +51,7 @@ use crate::table::{BRIEF, Param, Table};
 use collected::{Collected, collected, given_twice, in_one_piece};
 use distinct::DistinctRows;
 use gradient::{Access, OnePart, Scratch, StepTarget};
+use powers::Powers;
 use settings::{check, check_clip, check_lr};
 pub(crate) use state::State;
 use state::States;
@@ -104,6 +105,8 @@ pub struct Optimizer {
     own_l2: Vec<(Penalized, f64)>,
     /// The state of every table, of a rule that remembers nothing.
     common_state: Option<Arc<State>>,
+    /// Of a rule that counts steps.
+    powers: Option<Arc<[Powers; 2]>>,
     states: Mutex<States>,
     /// Memory in which a step by hand groups rows, kept from one step to the next.
     grouping: QuickMutex<DistinctRows>,
@@ -132,6 +135,7 @@ impl Optimizer {
             lr: AtomicU64::new(lr.to_bits()),
             own_l2: Vec::new(),
             common_state: State::nothing(rule),
+            powers: State::powers(rule),
             states: Mutex::new(States::default()),
             grouping: QuickMutex::new(DistinctRows::default()),
         })

@@ -29,9 +29,13 @@ use super::sampling::Sampler;
 use super::spans::Spans;
 use crate::array::{Number, with_real};
 use crate::error::{Error, Result};
+use crate::interrupt::Poller;
 use crate::simd::{self, multiversion};
 use crate::table::Table;
 use crate::table::moves::{self, Relaxed};
+
+/// About how many nanoseconds it takes to draw an item and to compute its score.
+const DRAW: usize = 32;
 
 /// Which of the items that are drawn is taken.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -233,6 +237,7 @@ impl ScoredSampler {
                 unsafe { moves::load(at) }.to()
             })?;
         }
+        let mut poller = Poller::default();
         for (k, &user) in samples.users.iter().enumerate() {
             let vector = self
                 .users
@@ -260,6 +265,7 @@ impl ScoredSampler {
                     let bound = score(own[k]) - T::of(margin);
                     let mut rank = 1.0;
                     for tried in 1..=most {
+                        poller.step(DRAW)?;
                         *item = draw(rng);
                         if score(*item) > bound {
                             rank = (n_items.saturating_sub(1) / tried).max(1) as f32;
@@ -275,6 +281,7 @@ impl ScoredSampler {
                         *item = draw(rng);
                         let mut highest = score(*item);
                         for _ in 1..of {
+                            poller.step(DRAW)?;
                             let other = draw(rng);
                             let found = score(other);
                             if found > highest {
