@@ -4,10 +4,10 @@
 //! table. State is laid out like the table and touched by rows, so that rows which never
 //! get a gradient never change and cost nothing; threads share it as they share the
 //! table. [`Optimizer::step`] applies collected gradients by hand; training applies them
-//! straight from a program's memory, with the same code ([`apply`]).
+//! straight from a program's memory, with the same code.
 //!
 //! Every rule first clips each element of the gradient to `±clip`, then adds `l2` times
-//! the parameter ([`penalty`]), both only on rows that have a gradient. Rows that occur several times in
+//! the parameter, both only on rows that have a gradient. Rows that occur several times in
 //! a gradient are summed first, unless a plain step of SGD comes to the same.
 //!
 //! A step too large for the numbers of a parameter, or for what a rule adds up beside it,
