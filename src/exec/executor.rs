@@ -31,7 +31,7 @@ pub(super) const LONG_RUN: usize = 1 << 20;
 /// 2,230 were measured, with the values in the arena and what a group of operators keeps.
 const LINKED: usize = 2 * size_of::<Linked>();
 
-/// Memory to run a plan in. See the [module documentation](self).
+/// Memory to run a plan in.
 pub struct Executor {
     plan: Arc<Plan>,
     arena: Arc<Arena>,

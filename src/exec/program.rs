@@ -1,7 +1,4 @@
 //! Programs: frozen graphs that any thread can run.
-//!
-//! A [`Program`] keeps the function, its adjoint and its leaves. For every combination of
-//! input shapes it makes a plan, once, and keeps it with the memory of finished runs.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,7 +19,8 @@ use crate::rules::check_indices;
 use crate::rules::differentiate::Product;
 use crate::table::{Gradient, Table, new_id};
 
-/// A frozen graph. See the [module documentation](self).
+/// A frozen graph, which any thread can run. It keeps the function, its adjoint and its leaves. For every
+/// combination of input shapes it makes a plan, once, and keeps it with the memory of finished runs.
 pub struct Program {
     forward: Function,
     /// What rules made in `forward`, if it is a derivative.

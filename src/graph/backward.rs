@@ -65,6 +65,7 @@ type Arrived<'a> = SmallVec<[(&'a Rc<dyn Node>, Value); 4]>;
 fn descend<'a>(
     order: &'a Order,
     seed: Value,
+    own_changes: OwnChanges,
     run: hook::TransformRun,
     arrived: &mut Arrived<'a>,
 ) -> Result<()> {
@@ -74,8 +75,7 @@ fn descend<'a>(
         let held = order.iter().map(|node| node.core().partial.take());
         descent.outer.extend(held);
     }
-    let changes = OwnChanges::begin();
-    pass_down(order, seed, run, arrived).and_then(|()| changes.check(order.last()))
+    pass_down(order, seed, run, arrived).and_then(|()| own_changes.check(order.last()))
 }
 
 /// A walk down that is under way in this thread, for as long as this lives.
@@ -192,6 +192,8 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     if takes_program && kept_program::backward(root)? {
         return Ok(());
     }
+    // An operator of the caller's may set a leaf, too, while values are computed.
+    let own_changes = OwnChanges::begin();
     refresh(root)?;
     if !root.core().dtype().is_real() {
         return Err(Error::Type(
@@ -207,7 +209,7 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     let mut order = Order::new();
     topological(root, |n| n.core().differentiable(), &mut order)?;
     let mut arrived = Arrived::new();
-    descend(&order, seed, None, &mut arrived)?;
+    descend(&order, seed, own_changes, None, &mut arrived)?;
     for (leaf, g) in &mut arrived {
         // In place: values are large to move, and most are arrays.
         if !matches!(g, Value::Dense(_)) {
@@ -245,6 +247,7 @@ pub(super) fn gradient_values(
                 .into(),
         ));
     }
+    let own_changes = OwnChanges::begin();
     refresh(root)?;
     let seed = seed(&**root, grad)?;
     let mut found = vec![None; leaves.len()];
@@ -255,7 +258,7 @@ pub(super) fn gradient_values(
     topological(root, |n| n.core().differentiable(), &mut order)?;
     let run = hook::run(leaves.iter().map(|x| x.core()));
     let mut arrived = Arrived::new();
-    descend(&order, seed, run, &mut arrived)?;
+    descend(&order, seed, own_changes, run, &mut arrived)?;
     for (leaf, g) in arrived {
         for (x, found) in leaves.iter().zip(&mut found) {
             if Rc::ptr_eq(x, leaf) {

@@ -1,7 +1,4 @@
 //! Nodes, what a graph is made of, and variables, the handles on them.
-//!
-//! Walks over the graph (backward, refresh, freeze) see nodes through the trait [`Node`], once per
-//! node, and keep their own stacks.
 
 use std::any::Any;
 use std::cell::{Cell, Ref, RefCell, RefMut};
@@ -285,7 +282,7 @@ pub enum Kind<'a> {
     Constant,
 }
 
-/// A node seen from outside. See the [module documentation](self).
+/// A node as walks over the graph (backward, refresh, freeze) see it, once each. They keep their own stacks.
 ///
 /// What a walk does to a node, walks alone do: it counts on what they did before, and what others leave at a
 /// node would be taken for theirs. So it takes what nobody else can name.

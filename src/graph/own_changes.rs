@@ -7,7 +7,7 @@ use super::order::{Order, topological};
 use crate::error::{Error, Result};
 use crate::table::{changes, own_changes};
 
-/// Whether a hook or rule sets a leaf while gradients are computed: some would be of the old value
+/// Whether a hook, rule or operator sets a leaf while gradients are computed: some would be of the old value
 /// and some of the new. What other threads change is not looked at, for those who share parameters
 /// race knowingly.
 pub(super) struct OwnChanges {
@@ -45,7 +45,7 @@ impl OwnChanges {
             return Ok(());
         }
         Err(Error::State(
-            "backward: a hook or rule has set a value that the gradient depends on, so that parts \
+            "backward: a hook, rule or operator has set a value that the gradient depends on, so that parts \
              of it are of the old value and parts of the new; set it when backward has ended"
                 .into(),
         ))

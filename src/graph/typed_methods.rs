@@ -142,10 +142,11 @@ impl<A: ?Sized + IntoDyn> Variable<A> {
         must(self.binary(rules::VecDot, other))
     }
 
-    /// Matrix product.
+    /// Matrix product of the last two axes; those before them broadcast. [`ops::matmul`](super::ops::matmul)
+    /// takes vectors, too.
     ///
     /// # Panics
-    /// If the shapes do not fit.
+    /// If the shapes do not fit, or one of them has no two axes.
     pub fn matmul<B: ?Sized + IntoDyn>(self, other: Variable<B>) -> Binary<rules::MatMul, A, B> {
         let op = rules::MatMul {
             transpose_a: false,

@@ -1,7 +1,4 @@
 //! The builder, which appends instructions to blocks.
-//!
-//! As an [`Algebra`] it lets rules write programs: what a rule computes is appended to the current
-//! block.
 
 use std::cell::RefCell;
 
@@ -52,7 +49,8 @@ impl BuilderState {
     }
 }
 
-/// Appends instructions to the blocks of a function. See the [module documentation](self).
+/// Appends instructions to the blocks of a function. As an [`Algebra`] it lets rules write programs: what a
+/// rule computes is appended to the current block.
 #[derive(Debug)]
 pub struct Builder {
     state: RefCell<BuilderState>,

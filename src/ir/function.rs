@@ -289,7 +289,7 @@ pub struct Function {
     /// A name for printing.
     pub name: String,
     /// What every value is. In a frozen program these are the types seen when it was
-    /// frozen; [`specialize`](super::specialize()) infers them again for others.
+    /// frozen; they are inferred again for others.
     pub kinds: Vec<ValueKind>,
     /// The blocks.
     pub blocks: Vec<Block>,

@@ -7,7 +7,7 @@
 use rand::Rng;
 
 use super::uniform;
-use crate::array::{Array, Dense};
+use crate::array::{Array, Dense, show_shape};
 use crate::error::{Error, Result};
 use crate::graph::{Constant, Parameter, Variable, ops};
 use crate::rules::{self, SliceItem};
@@ -44,6 +44,39 @@ impl GateWeights {
             bias: Parameter::new(Dense::new(&[columns], bias.collect())?),
             units,
         })
+    }
+
+    /// Weights on parameters of `layer`, and for how many parts they are: one of `parts`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if they do not fit each other.
+    fn on(layer: &str, parameters: [Parameter; 3], parts: &[usize]) -> Result<(Self, usize)> {
+        let shapes = parameters
+            .each_ref()
+            .map(|p| &p.param().table().ty().shape[..]);
+        if let [&[inputs, columns], &[units, of_state], &[of_bias]] = shapes
+            && inputs > 0
+            && units > 0
+            && (columns, columns) == (of_state, of_bias)
+            && let Some(&parts) = parts
+                .iter()
+                .find(|&&parts| units.checked_mul(parts) == Some(columns))
+        {
+            let [of_vector, of_state, bias] = parameters;
+            let weights = GateWeights {
+                of_vector,
+                of_state,
+                bias,
+                units,
+            };
+            return Ok((weights, parts));
+        }
+        let parts: Vec<String> = parts.iter().map(|parts| format!("{parts} h")).collect();
+        Err(Error::Shape(format!(
+            "parameters of {layer}: expected shapes (d, n), (h, n) and (n,), where n is {}, got {}",
+            parts.join(" or "),
+            shapes.map(show_shape).join(", ")
+        )))
     }
 
     fn of_vector(&self, vector: &Variable) -> Result<Variable> {
@@ -141,6 +174,41 @@ impl Lstm {
         })
     }
 
+    /// A layer on parameters such as [`parameters`](Self::parameters) gives. These may be on
+    /// [shared](Parameter::shared) tables, so that each worker of [`parallel`](crate::train::parallel()) has a
+    /// layer of its own over the same numbers. It is coupled if there are three parts and not four.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use rand::SeedableRng;
+    /// use wyrmling::nn::Lstm;
+    /// use wyrmling::optim::Optimizer;
+    /// use wyrmling::{Input, Parameter, train};
+    ///
+    /// let lstm = Lstm::new(1, 4, &mut rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(1))?;
+    /// let tables = lstm.parameters().map(|parameter| Arc::clone(parameter.param().table()));
+    /// let losses = train::parallel(2, 1, &tables, &Optimizer::adagrad(0.1)?, |worker| {
+    ///     let own = Lstm::from_parameters(tables.clone().map(Parameter::shared))?;
+    ///     let inputs = [1.0_f32, 2.0].map(|x| Input::new(vec![x]).boxed());
+    ///     let loss = (own.states(inputs)?[1].clone() - 0.5).square().sum();
+    ///     let mut trainer = worker.trainer(&loss)?;
+    ///     (0..500).map(|_| trainer.step()).last().unwrap()
+    /// })?;
+    /// assert!(losses.iter().all(|&loss| loss < 1e-3));
+    /// # Ok::<(), wyrmling::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if they do not fit each other.
+    pub fn from_parameters(parameters: [Parameter; 3]) -> Result<Self> {
+        let (weights, parts) = GateWeights::on("an LSTM", parameters, &[4, 3])?;
+        Ok(Lstm {
+            weights,
+            coupled: parts == 3,
+        })
+    }
+
     /// Weights of vectors, of shape (d, 4 h) for `i, f, o, c` side by side, of states, (h, 4 h), and what
     /// is added, (4 h,); `i, o, c` if coupled.
     pub fn parameters(&self) -> [&Parameter; 3] {
@@ -202,6 +270,16 @@ impl Gru {
         Ok(Gru {
             weights: GateWeights::new([inputs, units, 3], None, rng)?,
         })
+    }
+
+    /// A layer on parameters such as [`parameters`](Self::parameters) gives, which may be on shared tables:
+    /// [`Lstm::from_parameters`].
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if they do not fit each other.
+    pub fn from_parameters(parameters: [Parameter; 3]) -> Result<Self> {
+        let (weights, _) = GateWeights::on("a GRU", parameters, &[3])?;
+        Ok(Gru { weights })
     }
 
     /// Weights of vectors, of shape (d, 3 h) for `r, z, n` side by side, of states, (h, 3 h), and what is

@@ -4,10 +4,10 @@
 //! table. State is laid out like the table and touched by rows, so that rows which never
 //! get a gradient never change and cost nothing; threads share it as they share the
 //! table. [`Optimizer::step`] applies collected gradients by hand; training applies them
-//! straight from a program's memory, with the same code ([`apply`]).
+//! straight from a program's memory, with the same code.
 //!
 //! Every rule first clips each element of the gradient to `±clip`, then adds `l2` times
-//! the parameter ([`penalty`]), both only on rows that have a gradient. Rows that occur several times in
+//! the parameter, both only on rows that have a gradient. Rows that occur several times in
 //! a gradient are summed first, unless a plain step of SGD comes to the same.
 //!
 //! A step too large for the numbers of a parameter, or for what a rule adds up beside it,
@@ -51,6 +51,7 @@ use crate::table::{BRIEF, Param, Table};
 use collected::{Collected, collected, given_twice, in_one_piece};
 use distinct::DistinctRows;
 use gradient::{Access, OnePart, Scratch, StepTarget};
+use powers::Powers;
 use settings::{check, check_clip, check_lr};
 pub(crate) use state::State;
 use state::States;
@@ -104,6 +105,8 @@ pub struct Optimizer {
     own_l2: Vec<(Penalized, f64)>,
     /// The state of every table, of a rule that remembers nothing.
     common_state: Option<Arc<State>>,
+    /// Of a rule that counts steps.
+    powers: Option<Arc<[Powers; 2]>>,
     states: Mutex<States>,
     /// Memory in which a step by hand groups rows, kept from one step to the next.
     grouping: QuickMutex<DistinctRows>,
@@ -132,6 +135,7 @@ impl Optimizer {
             lr: AtomicU64::new(lr.to_bits()),
             own_l2: Vec::new(),
             common_state: State::nothing(rule),
+            powers: State::powers(rule),
             states: Mutex::new(States::default()),
             grouping: QuickMutex::new(DistinctRows::default()),
         })

@@ -17,8 +17,8 @@ use crate::table::Table;
 pub(crate) struct State {
     /// Tables like the parameter, then, if the rule counts steps, one number a row.
     pub slots: Vec<Table>,
-    /// Powers of the decays of a rule that counts steps.
-    pub powers: Option<[Powers; 2]>,
+    /// Powers of the decays of a rule that counts steps, which all its states share.
+    pub powers: Option<Arc<[Powers; 2]>>,
 }
 
 /// A table, if it still is, and its state.
@@ -54,6 +54,14 @@ impl States {
 }
 
 impl State {
+    /// Powers of the decays of a rule that counts steps: as much memory as some thousand numbers of state.
+    pub(super) fn powers(rule: Rule) -> Option<Arc<[Powers; 2]>> {
+        match rule {
+            Rule::Adam { beta1, beta2, .. } => Some(Arc::new([beta1, beta2].map(Powers::new))),
+            _ => None,
+        }
+    }
+
     /// The state of a rule that remembers nothing, which serves all tables; `None` for any other rule.
     pub(super) fn nothing(rule: Rule) -> Option<Arc<State>> {
         let remembers = rule.full_slots() > 0 || rule.counts_steps();
@@ -94,11 +102,10 @@ impl Optimizer {
         if self.rule.counts_steps() {
             slots.push(Table::zeros(&Type::new(ty.dtype, &[table.rows()]), None)?);
         }
-        let powers = match self.rule {
-            Rule::Adam { beta1, beta2, .. } => Some([beta1, beta2].map(Powers::new)),
-            _ => None,
-        };
-        Ok(State { slots, powers })
+        Ok(State {
+            slots,
+            powers: self.powers.clone(),
+        })
     }
 }
 
@@ -117,6 +124,17 @@ mod tests {
             optimizer.state(&table).unwrap();
         }
         assert_eq!(optimizer.states.lock().by_table.len(), 1);
+    }
+
+    #[test]
+    fn parameters_share_the_powers_of_the_decays() {
+        let optimizer = Optimizer::adam(0.1).unwrap();
+        let state = || {
+            let table = Table::zeros(&Type::new(DType::F32, &[1]), None).unwrap();
+            optimizer.state(&Arc::new(table)).unwrap()
+        };
+        let [one, other] = [state(), state()].map(|state| state.powers.clone().unwrap());
+        assert!(Arc::ptr_eq(&one, &other));
     }
 
     #[test]

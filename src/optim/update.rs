@@ -53,7 +53,7 @@ impl<'a, T: Number> Update<'a, T> {
             slots,
             width: target.table.width(),
             counts: table(slots),
-            powers: target.state.powers.as_ref(),
+            powers: target.state.powers.as_deref(),
         }
     }
 

@@ -1,17 +1,17 @@
 //! Scattering: what operators that add values to zeros say of themselves.
-//!
-//! The gradient of a lookup or of a slice is an array of zeros to which a few values are added. It is
-//! never made where that can be helped. The differentiator adds up such gradients in one instruction
-//! ([`Accumulate`](super::Accumulate)), in place, so that each costs what it adds; and where they add
-//! whole rows of a parameter, graphs and programs carry the rows themselves to the optimizer.
-//!
-//! Limit: rows are those along the first axis.
 
 use super::SliceItem;
 use crate::array::{View, ViewMut};
 use crate::error::Result;
 
-/// An operator that adds values to zeros. See the [module documentation](self).
+/// An operator that adds values to zeros.
+///
+/// The gradient of a lookup or of a slice is an array of zeros to which a few values are added. It is
+/// never made where that can be helped. The differentiator adds up such gradients in one instruction
+/// ([`Accumulate`](super::Accumulate)), in place, so that each costs what it adds; and where they add
+/// whole rows of a parameter, graphs and programs carry the rows themselves to the optimizer.
+///
+/// Limit: rows are those along the first axis.
 pub trait Scatter {
     /// Adds to `out` what the operator puts into zeros, and nothing else: `out` has the type of the
     /// result, and the operator's value is what this makes of zeros.

@@ -5,7 +5,7 @@
 //! fixed by the length alone: whole blocks of four registers, then one register
 //! at a time into the first, second and third accumulator, what remains into the
 //! fourth; at the end the accumulators and then their lanes are added as a binary
-//! tree. Slices of more than [`LONG`] elements are cut in half until they are shorter, and the
+//! tree. Slices of more than 4096 elements are cut in half until they are shorter, and the
 //! sums of the halves are added (pairwise summation: Higham, "The accuracy of floating point
 //! summation", SIAM Journal on Scientific Computing 14, 1993). So a result is bit-reproducible per
 //! instruction set, and beyond that length its rounding error grows with the logarithm alone.

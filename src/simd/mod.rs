@@ -1,6 +1,6 @@
 //! Vector code on stable Rust, one copy per instruction set, chosen at run time.
 //!
-//! A kernel is written once, as a plain loop over slices. [`multiversion!`]
+//! A kernel is written once, as a plain loop over slices. A macro, `multiversion!`,
 //! compiles that loop for the portable baseline, for AVX2 with FMA and for
 //! AVX-512, and LLVM vectorises each copy with what it may use. The choice is
 //! one relaxed load and a jump *per call*, so a call must cover a block of work:

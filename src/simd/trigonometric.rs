@@ -58,7 +58,7 @@ pub fn remainder<T: FormulaNumber>(x: T, n: T) -> (T, T) {
     (r, lost - n * x.number(THIRD))
 }
 
-/// The integer nearest to `x / (π/2)`, before and after [`ROUND`] is taken from it.
+/// The integer nearest to `x / (π/2)`, before and after the number that rounds is taken from it.
 #[inline(always)]
 pub fn quarters<T: FormulaNumber>(x: T) -> (T, T) {
     let n = x * x.number(FRAC_2_PI) + x.number(ROUND);

@@ -1,14 +1,6 @@
 //! Least squares of implicit feedback: one side of a factorisation, the other side fixed.
 //!
-//! Row u of the one side is the x that makes
-//!
-//! ```text
-//! Σ_i c_ui (p_ui - x·y_i)² + l2_u |x|²
-//! ```
-//!
-//! least, where the sum is over all m rows y of the other side. Places that the matrix has, with the
-//! values v, have p = 1 and the confidence c = 1 + v; all others have p = 0 and c = 1 (Hu, Koren and
-//! Volinsky, "Collaborative filtering for implicit feedback datasets", ICDM 2008). The normal equations
+//! The normal equations of what [`least_squares`] finds,
 //!
 //! ```text
 //! (YᵀY + l2_u I + Σ v_ui y_i y_iᵀ) x = Σ (1 + v_ui) y_i
@@ -20,9 +12,6 @@
 //! Rows of the other side are copied to rows of a multiple of 16 numbers, so that loops have no odd end.
 //! Sixteen rows are solved at a time: what all have in common is a product of matrices then. Each row has
 //! the bits that it has alone.
-//!
-//! Limits: everything is computed in single precision but the objective, and YᵀY, which is summed in
-//! single precision over 256 rows at a time. A system that is singular to this precision is an error.
 
 use super::conjugate_gradient::ConjugateGradient;
 use super::csr_matrix::CsrMatrix;
@@ -76,7 +65,20 @@ pub struct Solved {
     pub objective: f64,
 }
 
-/// Solves all rows; see the [module documentation](self).
+/// Solves all rows of one side of a factorisation of implicit feedback, the other side fixed.
+///
+/// Row u of the one side is the x that makes
+///
+/// ```text
+/// Σ_i c_ui (p_ui - x·y_i)² + l2_u |x|²
+/// ```
+///
+/// least, where the sum is over all rows y of the other side. Places that the matrix has, with the
+/// values v, have p = 1 and the confidence c = 1 + v; all others have p = 0 and c = 1 (Hu, Koren and
+/// Volinsky, "Collaborative filtering for implicit feedback datasets", ICDM 2008).
+///
+/// Limits: everything is computed in single precision but the objective, and YᵀY, which is summed in
+/// single precision over 256 rows at a time. A system that is singular to this precision is an error.
 ///
 /// # Errors
 ///

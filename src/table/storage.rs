@@ -66,7 +66,14 @@ pub(crate) fn new_id() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// A parameter's numbers. See the [module documentation](self).
+/// A parameter's numbers.
+///
+/// A graph lives in one thread; its parameters do not. A table is a block of numbers behind an [`Arc`], read
+/// and written by graphs, optimizers and training workers of any thread. Nobody has a slice of numbers that
+/// others may write: [`try_read`](Self::try_read) and [`read_rows`](Self::read_rows) copy out,
+/// [`exclusive`](Self::exclusive) waits for everybody else, and workers that train move numbers one by one.
+///
+/// [`Arc`]: std::sync::Arc
 #[derive(Debug)]
 pub struct Table {
     id: u64,

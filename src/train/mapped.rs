@@ -1,14 +1,5 @@
 //! A column that is read where it is: a file that the caller has mapped into memory, which may be larger
 //! than memory.
-//!
-//! Others may write there at any time, other processes too. So nothing refers to the numbers as a slice:
-//! every word is read by a relaxed atomic load. Indices are compared with the bounds of a table before
-//! training, by the least and the largest of them, and each again as it is read: one outside of the range
-//! that was found at first ends the run, and is never used.
-//!
-//! Limits: numbers of 4 or 8 bytes, in the machine's order and C order. Indices of 8 bytes are read by
-//! their lower half, once all upper halves were found to be 0. A file that is cut short while it is mapped
-//! ends the process (SIGBUS), as for every reader of a mapped file.
 
 use std::any::Any;
 use std::fmt;
@@ -34,7 +25,16 @@ pub enum Stored {
     Wide,
 }
 
-/// A column in memory that others may write. See the [module documentation](self).
+/// A column in memory that others may write.
+///
+/// Others may write there at any time, other processes too. So nothing refers to the numbers as a slice:
+/// every word is read by a relaxed atomic load. Indices are compared with the bounds of a table before
+/// training, by the least and the largest of them, and each again as it is read: one outside of the range
+/// that was found at first ends the run, and is never used.
+///
+/// Limits: numbers of 4 or 8 bytes, in the machine's order and C order. Indices of 8 bytes are read by
+/// their lower half, once all upper halves were found to be 0. A file that is cut short while it is mapped
+/// ends the process (SIGBUS), as for every reader of a mapped file.
 #[derive(Clone)]
 pub struct Mapped {
     name: Arc<str>,

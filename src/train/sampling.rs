@@ -4,7 +4,7 @@
 //! generator of its own, from [`stream`].
 //!
 //! Every distribution is exact, with the user's positives or without. An item that the user
-//! knows, which a filter tells ([`positives`](super::positives)), is drawn again, up to 16 times.
+//! knows, which a filter tells, is drawn again, up to 16 times.
 //! Then one of the unknown items is found for sure, in bounded time for a user who knows nearly
 //! everything. If all items are equally likely, a number `r` is drawn, and bisection in the sorted
 //! list of positive items finds the `r`-th item that the user does not know. Items with weights,

@@ -1,23 +1,7 @@
 //! Samplers that read the model: the negatives of a ranking loss that are hard now.
 //!
-//! A uniform negative of a trained model is mostly one that it ranks far below already, and teaches it
-//! nothing. These draw from another sampler until a score says that there is something to learn:
-//!
-//! - **WARP** takes the first item whose score comes within a margin of that of the sample's item, and
-//!   estimates from the number of draws at what rank that item is (J. Weston, S. Bengio and N. Usunier,
-//!   *WSABIE: Scaling up to large vocabulary image annotation*, 2011). It stops as soon as it has one, so
-//!   that drawing costs much only where the model is right;
-//! - **dynamic sampling** takes the item with the highest score of several (W. Zhang, T. Chen, J. Wang and
-//!   Y. Yu, *Optimizing top-n collaborative filtering via dynamic negative item sampling*, 2013);
-//! - **adaptive sampling** draws a rank, and computes no score ([`adaptive`](super::adaptive)).
-//!
-//! A score is `users[u] · items[i] + bias[i]`, computed by the vectors as they are when a batch is staged:
-//! a batch with such a sampler is staged by itself, so that its scores are as old as its gradients.
-//!
-//! Where samples are divided into blocks ([`partition`](super::partition)), the first two draw among the
-//! items of the block, which are dealt at random, so that a rank is estimated as among all.
-//!
-//! Limits: WARP draws one item a sample; the vectors of users and items have one element type.
+//! [`adaptive`](super::adaptive) has the orders by which ranks become items, [`partition`](super::partition) the
+//! blocks of items that workers draw among.
 
 use std::sync::Arc;
 
@@ -29,9 +13,13 @@ use super::sampling::Sampler;
 use super::spans::Spans;
 use crate::array::{Number, with_real};
 use crate::error::{Error, Result};
+use crate::interrupt::Poller;
 use crate::simd::{self, multiversion};
 use crate::table::Table;
 use crate::table::moves::{self, Relaxed};
+
+/// About how many nanoseconds it takes to draw an item and to compute its score.
+const DRAW: usize = 32;
 
 /// Which of the items that are drawn is taken.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,7 +38,26 @@ pub enum Choice {
     Adaptive(f64),
 }
 
-/// A sampler that reads a factor model. See the [module documentation](self).
+/// A sampler that reads a factor model: it draws the negatives of a ranking loss that are hard now.
+///
+/// A uniform negative of a trained model is mostly one that it ranks far below already, and teaches it
+/// nothing. It draws from another sampler until a score says that there is something to learn:
+///
+/// - **WARP** takes the first item whose score comes within a margin of that of the sample's item, and
+///   estimates from the number of draws at what rank that item is (J. Weston, S. Bengio and N. Usunier,
+///   *WSABIE: Scaling up to large vocabulary image annotation*, 2011). It stops as soon as it has one, so
+///   that drawing costs much only where the model is right;
+/// - **dynamic sampling** takes the item with the highest score of several (W. Zhang, T. Chen, J. Wang and
+///   Y. Yu, *Optimizing top-n collaborative filtering via dynamic negative item sampling*, 2013);
+/// - **adaptive sampling** draws a rank, and computes no score.
+///
+/// A score is `users[u] · items[i] + bias[i]`, computed by the vectors as they are when a batch is staged:
+/// a batch with such a sampler is staged by itself, so that its scores are as old as its gradients.
+///
+/// Where workers have blocks of samples, the first two draw among the
+/// items of the block, which are dealt at random, so that a rank is estimated as among all.
+///
+/// Limits: WARP draws one item a sample; the vectors of users and items have one element type.
 #[derive(Debug)]
 pub struct ScoredSampler {
     base: Sampler,
@@ -233,6 +240,7 @@ impl ScoredSampler {
                 unsafe { moves::load(at) }.to()
             })?;
         }
+        let mut poller = Poller::default();
         for (k, &user) in samples.users.iter().enumerate() {
             let vector = self
                 .users
@@ -260,6 +268,7 @@ impl ScoredSampler {
                     let bound = score(own[k]) - T::of(margin);
                     let mut rank = 1.0;
                     for tried in 1..=most {
+                        poller.step(DRAW)?;
                         *item = draw(rng);
                         if score(*item) > bound {
                             rank = (n_items.saturating_sub(1) / tried).max(1) as f32;
@@ -275,6 +284,7 @@ impl ScoredSampler {
                         *item = draw(rng);
                         let mut highest = score(*item);
                         for _ in 1..of {
+                            poller.step(DRAW)?;
                             let other = draw(rng);
                             let found = score(other);
                             if found > highest {

@@ -1,19 +1,4 @@
 //! Training a graph step by step: set its inputs, take a step, and again.
-//!
-//! `backward` and [`Optimizer::step`] serve whatever graph they are given. A loop that uses one graph
-//! needs none of the walks, allocations and locks that this takes. A [`Trainer`] freezes the graph
-//! once. A step reads the values that the graph's inputs have, runs the program, and applies the
-//! gradients out of its memory. It allocates nothing while the graph has at most eight
-//! inputs and these keep their shapes.
-//!
-//! The parameters are marked as being trained for as long as the trainer lives, as those of an epoch
-//! of [`fit`](super::fit()) are: anybody may read them, and nobody else may change them, but for a run of a
-//! program that is under way in this thread and has the trainer take a step. So a step takes no locks;
-//! rows are moved as beside other workers. A trainer that is forgotten keeps its parameters marked.
-//!
-//! Limits: the graph must have no hook, and one that is registered later is not called; custom operators run
-//! in this thread. A step that leads to NaN or infinity is reported, and not taken back. A penalty of
-//! [`L2Per::Sample`](crate::optim::L2Per::Sample) on a parameter that is used whole counts once a step.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -35,7 +20,22 @@ struct TrainerTable {
     scratch: TableScratch,
 }
 
-/// Trains the parameters of a graph, a step at a time. See the [module documentation](self).
+/// Trains the parameters of a graph, a step at a time.
+///
+/// `backward` and [`Optimizer::step`] serve whatever graph they are given. A loop that uses one graph
+/// needs none of the walks, allocations and locks that this takes. A [`Trainer`] freezes the graph
+/// once. A step reads the values that the graph's inputs have, runs the program, and applies the
+/// gradients out of its memory. It allocates nothing while the graph has at most eight
+/// inputs and these keep their shapes.
+///
+/// The parameters are marked as being trained for as long as the trainer lives, as those of an epoch
+/// of [`fit`](super::fit()) are: anybody may read them, and nobody else may change them, but for a run of a
+/// program that is under way in this thread and has the trainer take a step. So a step takes no locks;
+/// rows are moved as beside other workers. A trainer that is forgotten keeps its parameters marked.
+///
+/// Limits: the graph must have no hook, and one that is registered later is not called; custom operators run
+/// in this thread. A step that leads to NaN or infinity is reported, and not taken back. A penalty of
+/// [`L2Per::Sample`](crate::optim::L2Per::Sample) on a parameter that is used whole counts once a step.
 ///
 /// ```
 /// use wyrmling::optim::Optimizer;

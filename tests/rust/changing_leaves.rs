@@ -7,7 +7,7 @@ use std::sync::Arc;
 use wyrmling::array::{View, ViewMut};
 use wyrmling::graph::Parameter;
 use wyrmling::rules::{Ex, Operator};
-use wyrmling::{Array, Input, Result, Type, Variable};
+use wyrmling::{Array, Error, Input, Result, Type, Variable};
 
 use crate::common::gradient_numbers;
 use crate::common::operators::{apply, reals, results};
@@ -63,6 +63,27 @@ fn a_value_that_is_set_while_others_are_computed_is_seen_by_all() -> Result<()> 
     x.set_value(3.0)?;
     y.forward()?;
     assert_eq!((x.item()?, y.item()?), (5.0, 100.0));
+    Ok(())
+}
+
+#[test]
+fn a_gradient_is_not_of_the_old_value_in_one_part_and_of_the_new_in_another() -> Result<()> {
+    let (w, x) = (Parameter::new(1.0), Input::new(1.0));
+    let y = squared((w.clone() * x.clone()).boxed())?;
+    for by_leaves in [false, true] {
+        let inner = x.clone();
+        plan(move || inner.set_value(5.0));
+        x.set_value(3.0)?;
+        let failed = match by_leaves {
+            false => y.try_backward(),
+            true => y.gradient_values(None, &[&w.clone().boxed()]).map(drop),
+        };
+        assert!(matches!(failed, Err(Error::State(_))), "{failed:?}");
+        assert!(w.grad().is_none());
+    }
+    // (2 w x)², where x is 5.
+    y.try_backward()?;
+    assert_eq!(gradient_numbers(w.grad()), [200.0]);
     Ok(())
 }
 

@@ -1,11 +1,13 @@
 //! Layers against their formulas, written out in numbers, and their gradients against differences.
 
+use std::sync::Arc;
+
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wyrmling::array::Dense;
 use wyrmling::graph::{Constant, IntoDyn};
 use wyrmling::nn::{self, Embedding, Gru, Linear, Lstm};
-use wyrmling::{Array, Error, Input, Parameter, Variable};
+use wyrmling::{Array, DType, Error, Input, Parameter, Type, Variable};
 
 fn rng() -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(3)
@@ -133,6 +135,49 @@ fn a_gated_unit_is_what_its_formula_says() {
         assert_close(&values(found), &state);
     }
     assert_gradient(&gru.parameters(), &found[2]);
+}
+
+#[test]
+fn layers_stand_on_parameters_that_are_there() {
+    let vectors = || [0.0, 1.0].map(|phase| constant(&vector(phase)));
+    let shared = |parameters: [&Parameter; 3]| {
+        parameters.map(|parameter| Parameter::shared(Arc::clone(parameter.param().table())))
+    };
+    for make in [Lstm::new, Lstm::coupled] {
+        let lstm = make(3, 2, &mut rng()).unwrap();
+        let other = Lstm::from_parameters(shared(lstm.parameters())).unwrap();
+        let [found, expected] = [&other, &lstm].map(|lstm| lstm.states(vectors()).unwrap());
+        assert_eq!(values(&found[1]), values(&expected[1]));
+    }
+    let gru = Gru::new(3, 2, &mut rng()).unwrap();
+    let other = Gru::from_parameters(shared(gru.parameters())).unwrap();
+    let [found, expected] = [&other, &gru].map(|gru| gru.states(vectors()).unwrap());
+    assert_eq!(values(&found[1]), values(&expected[1]));
+
+    let zeros = |shapes: [&[usize]; 3]| {
+        shapes.map(|shape| Parameter::new(Array::zeros(&Type::new(DType::F32, shape)).unwrap()))
+    };
+    let wrong: [[&[usize]; 3]; 7] = [
+        [&[3, 8], &[2, 8], &[6]],
+        [&[3, 6], &[2, 8], &[8]],
+        [&[3, 10], &[2, 10], &[10]],
+        [&[0, 8], &[2, 8], &[8]],
+        [&[3, 0], &[0, 0], &[0]],
+        [&[8], &[2, 8], &[8]],
+        [&[3, 8], &[2, 8], &[]],
+    ];
+    for shapes in wrong {
+        let refused = Lstm::from_parameters(zeros(shapes)).err();
+        assert!(matches!(refused, Some(Error::Shape(_))), "{shapes:?}");
+    }
+    let refused = Gru::from_parameters(zeros([&[3, 8], &[2, 8], &[8]])).err();
+    let Some(Error::Shape(message)) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(
+        message,
+        "parameters of a GRU: expected shapes (d, n), (h, n) and (n,), where n is 3 h, got (3, 8), (2, 8), (8,)"
+    );
 }
 
 #[test]

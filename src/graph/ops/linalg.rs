@@ -1,8 +1,6 @@
 //! Linear algebra on boxed variables: what an operator packs into one array taken apart, vectors
 //! as columns, and wide matrices by way of their transposes. As in [`super`], float32 and
-//! float64 meet in float64, and all errors name the operator and the shapes that do not fit;
-//! where a matrix has no such decomposition, or there is none, they are
-//! [`Error::LinAlg`](crate::Error::LinAlg).
+//! float64 meet in float64, and all errors name the operator and the shapes that do not fit.
 //!
 //! Which of several decompositions it is, signs above all, is said at [`eigh`], [`svd`] and [`qr`].
 
@@ -44,7 +42,7 @@ fn halves(x: &Variable, like: &Variable) -> Result<[Variable; 2]> {
 /// The inverse of matrices.
 ///
 /// # Errors
-/// See the [module documentation](self).
+/// [`Error::LinAlg`](crate::Error::LinAlg) where a matrix has none, else see the [module documentation](super).
 pub fn inv(x: &Variable) -> Result<Variable> {
     apply(
         rules::Inverse {
@@ -57,7 +55,7 @@ pub fn inv(x: &Variable) -> Result<Variable> {
 /// The solution of `a x = b`; `b` is one vector if it has one axis, else matrices.
 ///
 /// # Errors
-/// See the [module documentation](self).
+/// [`Error::LinAlg`](crate::Error::LinAlg) where a matrix has none, else see the [module documentation](super).
 pub fn solve(a: &Variable, b: &Variable) -> Result<Variable> {
     let mut args = promote(&[a, b])?;
     let op = OpRef::new(rules::Solve { transpose: false });
@@ -71,7 +69,7 @@ pub fn solve(a: &Variable, b: &Variable) -> Result<Variable> {
 /// The determinant of matrices.
 ///
 /// # Errors
-/// See the [module documentation](self).
+/// [`Error::LinAlg`](crate::Error::LinAlg) where a matrix has none, else see the [module documentation](super).
 pub fn det(x: &Variable) -> Result<Variable> {
     unary(&rules::Det, x)
 }
@@ -79,7 +77,7 @@ pub fn det(x: &Variable) -> Result<Variable> {
 /// The sign of the determinant, and the logarithm of its absolute value.
 ///
 /// # Errors
-/// See the [module documentation](self).
+/// [`Error::LinAlg`](crate::Error::LinAlg) where a matrix has none, else see the [module documentation](super).
 pub fn slogdet(x: &Variable) -> Result<[Variable; 2]> {
     Ok([unary(&rules::DetSign, x)?, unary(&rules::LogAbsDet, x)?])
 }
@@ -87,7 +85,7 @@ pub fn slogdet(x: &Variable) -> Result<[Variable; 2]> {
 /// The lower triangular L of `x = L Lᵀ`; the lower triangle of `x` is read.
 ///
 /// # Errors
-/// See the [module documentation](self).
+/// [`Error::LinAlg`](crate::Error::LinAlg) where a matrix has none, else see the [module documentation](super).
 pub fn cholesky(x: &Variable) -> Result<Variable> {
     unary(&rules::Cholesky, x)
 }
@@ -98,7 +96,7 @@ pub fn cholesky(x: &Variable) -> Result<Variable> {
 /// of the element which it takes the place of, unless nothing stood below that.
 ///
 /// # Errors
-/// See the [module documentation](self).
+/// [`Error::LinAlg`](crate::Error::LinAlg) where a matrix has none, else see the [module documentation](super).
 pub fn qr(x: &Variable) -> Result<[Variable; 2]> {
     qr_by(OpRef::Static(&rules::Qr), x)
 }
@@ -127,7 +125,7 @@ pub(crate) fn qr_by(op: OpRef, x: &Variable) -> Result<[Variable; 2]> {
 /// triangle of `x` is read.
 ///
 /// # Errors
-/// See the [module documentation](self).
+/// [`Error::LinAlg`](crate::Error::LinAlg) where a matrix has none, else see the [module documentation](super).
 pub fn eigh(x: &Variable) -> Result<[Variable; 2]> {
     eigh_by(OpRef::Static(&rules::Eigh), x)
 }
@@ -156,7 +154,7 @@ fn distinct(vectors: Variable, values: &Variable, from_zero: bool) -> Result<Var
 /// as large to rounding.
 ///
 /// # Errors
-/// See the [module documentation](self).
+/// [`Error::LinAlg`](crate::Error::LinAlg) where a matrix has none, else see the [module documentation](super).
 pub fn svd(x: &Variable) -> Result<[Variable; 3]> {
     svd_by(OpRef::Static(&rules::Svd), x)
 }
@@ -174,7 +172,7 @@ pub(crate) fn svd_by(op: OpRef, x: &Variable) -> Result<[Variable; 3]> {
 /// count as zero.
 ///
 /// # Errors
-/// See the [module documentation](self).
+/// [`Error::LinAlg`](crate::Error::LinAlg) where a matrix has none, else see the [module documentation](super).
 pub fn pinv(x: &Variable, rcond: f64) -> Result<Variable> {
     apply(rules::Pinv { rcond }, &[x])
 }

@@ -7,7 +7,7 @@
 use crate::array::Real;
 use crate::simd::multiversion;
 
-/// A scalar function of one number, for which [`map1`] compiles a loop.
+/// A scalar function of one number, for which a loop is compiled for each instruction set.
 pub trait Map1: Send + Sync + 'static {
     /// The function.
     fn f<T: Real>(x: T) -> T;

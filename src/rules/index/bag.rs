@@ -1,12 +1,5 @@
 //! Embedding bags: weighted sums of rows, one for each bag.
 //!
-//! Bags are in compressed sparse rows (CSR): bag `i` has the places `offsets[i]..offsets[i + 1]`. At
-//! place `k` there is a row of `x` and a weight `w[k]`, 1 without weights. There are two kinds. Bags *in
-//! order* take row `k` of `x` at place `k`, and all bags are summed: a sum of segments. *Chosen* bags take
-//! row `ids[k]`, and bags are summed that an index names, repeatedly if it does: features of items, say,
-//! of which a batch has some. How many rows these have depends on the index, so that no array of a known
-//! shape has them; programs and graphs carry the gradient by `x` as rows all the same.
-//!
 //! The three operators here are the derivatives of one form that is linear in each of `x`, `w` and `g`,
 //! `Σ_b Σ_k w[k] ⟨x[row of k], g[b]⟩` over the bags `b` and their places `k`: [`Bag`] by `g`,
 //! [`BagRows`] by `x`, [`BagWeights`] by `w`. So each is differentiated by the others.
@@ -50,7 +43,14 @@ fn tangent<'t>(op: &(impl Operator + Clone), i: usize, t: Ex<'t>, x: &[Ex<'t>]) 
 }
 
 /// The weighted sums of the rows of operand 0 in each bag. The other operands are, for chosen bags, the
-/// index and the ids; the offsets; the weights, if there are. See the [module documentation](self).
+/// index and the ids; the offsets; the weights, if there are.
+///
+/// Bags are in compressed sparse rows (CSR): bag `i` has the places `offsets[i]..offsets[i + 1]`. At
+/// place `k` there is a row of `x` and a weight `w[k]`, 1 without weights. There are two kinds. Bags *in
+/// order* take row `k` of `x` at place `k`, and all bags are summed: a sum of segments. *Chosen* bags take
+/// row `ids[k]`, and bags are summed that an index names, repeatedly if it does: features of items, say,
+/// of which a batch has some. How many rows these have depends on the index, so that no array of a known
+/// shape has them; programs and graphs carry the gradient by `x` as rows all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Bag {
     /// Whether bags are chosen by an index.

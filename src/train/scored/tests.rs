@@ -1,7 +1,10 @@
 //! Tests of samplers that read the model.
 
+use std::sync::atomic::AtomicBool;
+
 use super::*;
 use crate::array::{Array, Dense};
+use crate::interrupt;
 use crate::train::dealt_rows::DealtRows;
 use crate::train::sampling::stream;
 
@@ -32,6 +35,14 @@ fn drawn_among(
     count: usize,
     among: Option<Among<'_>>,
 ) -> (Vec<u32>, Vec<f32>) {
+    try_drawn(sampler, count, among).unwrap()
+}
+
+fn try_drawn(
+    sampler: &ScoredSampler,
+    count: usize,
+    among: Option<Among<'_>>,
+) -> Result<(Vec<u32>, Vec<f32>)> {
     let (mut items, mut ranks) = (vec![9; count], vec![9.0; count]);
     let samples = ScoredSamples {
         among,
@@ -45,8 +56,8 @@ fn drawn_among(
     };
     let state = (&mut stream(1, 0, 0), &mut sampler.orders().unwrap());
     // SAFETY: the users and items are rows; nobody else has the tables.
-    unsafe { sampler.fill(state, samples, draws) }.unwrap();
-    (items, ranks)
+    unsafe { sampler.fill(state, samples, draws) }?;
+    Ok((items, ranks))
 }
 
 #[test]
@@ -121,6 +132,18 @@ fn the_hardest_of_several_has_the_highest_score() {
     let most = two.iter().filter(|&&item| item == 3).count();
     // 5 of 9 pairs have item 3 in them.
     assert!((130..205).contains(&most), "{most}");
+}
+
+#[test]
+fn a_search_that_finds_nothing_can_be_ended() {
+    let (margin, most) = (1.0, u32::MAX);
+    for choice in [Choice::Warp { margin, most }, Choice::Hardest(most)] {
+        let sampler = sampler(&[9.0, 0.0, 0.0], choice);
+        let stop = AtomicBool::new(true);
+        let draw = || try_drawn(&sampler, 1, None);
+        let ended = interrupt::with_stop_flag(&stop, draw);
+        assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
+    }
 }
 
 #[test]
