@@ -372,3 +372,39 @@ def test_integers_do_not_wrap_around():
         x[i - 4]
     with pytest.raises(TypeError, match="an index is integers"):
         x[i * 1.0]
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 3)])
+def test_layers_look_up_by_inputs(shape, rng):
+    """Whether an id is padding, and whether a draw drops, follows them too."""
+    w, x = wy.Parameter(rng.normal(size=(5, 2))), wy.Input(rng.normal(size=shape))
+    ids, draws = (wy.IndexInput(np.zeros(shape, int)) for _ in range(2))
+    rows, kept = wy.nn.embedding(w, ids, padding=3), wy.nn.dropout(x, draws, 0.4)
+    program = wy.freeze(rows * kept.sum())
+    new, drawn = rng.integers(0, 5, shape), rng.integers(0, 1000, shape)
+    new.flat[0] = 3
+    expected = wy.nn.embedding(w.value, new, padding=3) * wy.nn.dropout(x.value, drawn, 0.4).sum()
+    np.testing.assert_allclose(program.run({x: x.value, ids: new, draws: drawn}), expected)
+    ids.value, draws.value = new, drawn
+    np.testing.assert_allclose((rows * kept.sum()).value, expected)
+    rows.sum().backward()
+    counts = np.bincount(new[new != 3], minlength=5)
+    np.testing.assert_array_equal(w.grad.to_dense(), np.repeat(counts[:, None], 2, axis=1))
+
+
+def test_a_graph_with_dropout_and_padding_is_fitted():
+    w, y = wy.Parameter(np.zeros((3, 2))), wy.Input([0.0])
+    ids, draws = wy.IndexInput([0]), wy.IndexInput([[0, 0]])
+    rows = wy.nn.embedding(w, ids, padding=2)
+    loss = ((wy.nn.dropout(rows, draws, 0.5).sum(axis=1) - y) ** 2).sum()
+    wy.fit(
+        loss,
+        {ids: [0, 1, 2] * 20, y: [2.0, -1.0, 5.0] * 20},
+        sample={draws: wy.sampling.Uniform(1000)},
+        optimizer=wy.SGD(lr=0.02),
+        epochs=60,
+        threads=1,
+        batch_size=4,
+    )
+    assert not w.value[2].any()
+    assert 0.3 < w.value[0].min() <= w.value[0].max() < 1.5

@@ -241,3 +241,22 @@ def test_at_takes_a_place_as_often_as_it_is_named(name, rng):
     np.testing.assert_allclose(found.value, expected, rtol=1e-12)
     ufunc.at(found, np.zeros(0, int), np.zeros(0))
     np.testing.assert_allclose(found.value, expected, rtol=1e-12)
+
+
+def test_functions_of_pieces_of_a_graph_have_no_gradient_elsewhere():
+    """They get the whole array there, also where their derivatives are infinite or NaN."""
+    x = wy.Parameter([0.0, 1.0, 4.0, -2.0])
+    for pieces, expected in (
+        ([np.log, 0.0], [0.0, 1.0, 0.25, 0.0]),
+        ([np.sqrt, lambda v: v * 3.0], [3.0, 0.5, 0.25, 3.0]),
+        ([lambda v: 1.0 / v, lambda v: np.sqrt(-v)], None),
+    ):
+        positive = x > 0.0
+        conditions = [positive] if expected else [positive, x < 0.0]
+        expected = expected or [0.0, -1.0, -0.0625, -(0.125**0.5)]
+        y = np.piecewise(x, conditions, pieces).sum()
+        x.zero_grad()
+        y.backward()
+        np.testing.assert_allclose(x.grad, expected, rtol=1e-14)
+        gradients = wy.freeze(y).value_and_grad()[1]
+        np.testing.assert_allclose(gradients[x], expected, rtol=1e-14)

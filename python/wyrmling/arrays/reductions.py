@@ -33,6 +33,15 @@ def mask_of(name: str, where: Any) -> Any:
     return mask
 
 
+def read_where(mask: Any, x: Any) -> Any:
+    """An operand that has no gradient by the elements of which nothing is computed: there, the
+    derivative of the function may be infinite or NaN, which times zero is NaN.
+    """
+    if not isinstance(x, Variable) or x.dtype.kind != "f":
+        return x
+    return _core.where(mask, x, _core.stop_gradient(x))
+
+
 def cast_to(name: str, x: Like, dtype: npt.DTypeLike | None) -> Any:
     """Elements of a type, if one is given. Raises TypeError for what no variable holds."""
     if dtype is None:

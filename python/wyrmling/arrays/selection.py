@@ -15,6 +15,7 @@ from .indexing import take
 from .operand import Like, is_weak, lanes
 from .output import finished
 from .predicates import value
+from .reductions import read_where
 from .shaping import broadcast_arrays
 
 
@@ -93,8 +94,9 @@ def piecewise(
         if isinstance(mask, Variable):
             # A condition of another shape is an error, also where it would repeat.
             mask = _core.broadcast_like(mask, values, values.ndim)
-            found = function(values, *args, **kw) if callable(function) else function
-            result = where(mask, found, result)
+            if callable(function):
+                function = function(read_where(mask, values), *args, **kw)
+            result = where(mask, function, result)
             continue
         if not callable(function):
             result = replace(result, mask, function)

@@ -197,15 +197,6 @@ def _as_type(name: str, x: Any, dtype: Any) -> Any:
     return found
 
 
-def _read_where(mask: Any, x: Any) -> Any:
-    """An operand that has no gradient by the elements of which nothing is computed: there, the
-    derivative of the function may be infinite or NaN, which times zero is NaN.
-    """
-    if not isinstance(x, Variable) or x.dtype.kind != "f":
-        return x
-    return _core.where(mask, x, _core.stop_gradient(x))
-
-
 def _called(
     ufunc: np.ufunc,
     *inputs: Any,
@@ -234,7 +225,7 @@ def _called(
         return finished(name, ufunc(*inputs, **more), out)
     # Of plain operands NumPy would warn of elements that are not asked for.
     with np.errstate(all="ignore"):
-        result = ufunc(*(_read_where(mask, x) for x in inputs), **more)
+        result = ufunc(*(reductions.read_where(mask, x) for x in inputs), **more)
     before = out[0] if isinstance(out, tuple) else out
     if isinstance(before, Variable):
         result = _core.where(mask, result, before)

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+import wyrmling as wy
+
 __all__ = ["dropout", "embedding", "layer_norm", "linear"]
 
 
@@ -66,7 +68,12 @@ def embedding(table: Any, ids: Any, padding: int | None = None) -> Any:
         raise ValueError(f"padding is {padding}, expected at least 0 and less than {len(table)}")
     # Ids are looked up by, not compared, in a loss that is read.
     there = np.arange(len(table)) != padding
-    return np.where((1.0 * there)[:, None][ids] > 0.0, table[ids], 0.0)
+    return np.where(_rows((1.0 * there)[:, None], ids) > 0.0, table[ids], 0.0)
+
+
+def _rows(array: Any, ids: Any) -> Any:
+    """``array[ids]``, also of an array of NumPy at a variable."""
+    return wy.gather(array, ids) if isinstance(ids, wy.Variable) else array[ids]
 
 
 def layer_norm(x: Any, gain: Any = None, bias: Any = None, *, epsilon: float = 1e-6) -> Any:
@@ -120,4 +127,4 @@ def dropout(x: Any, draws: Any, rate: float, of: int = 1000) -> Any:
         raise ValueError(f"rate is {rate}, expected at least 0 and less than 1, in parts of {of}")
     # Draws are looked up by, not compared, in a loss that is read.
     kept = 1.0 * (np.arange(of) >= dropped)
-    return np.where(kept[draws] > 0.0, x / (1.0 - dropped / int(of)), 0.0)
+    return np.where(_rows(kept, draws) > 0.0, x / (1.0 - dropped / int(of)), 0.0)
