@@ -107,3 +107,51 @@ def test_what_is_not_the_functions_own_is_refused():
     for f in (argument, view):
         with pytest.raises(wy.SourceError, match="that writes to"):
             wy.grad(lambda x, f=f: f(x).sum(), mode="source")(X)
+
+
+def test_tangents_of_what_is_assigned_in_a_loop_for_other_lengths():
+    """Of a whole assignment the old tangent is read, and what is made of it is not."""
+
+    def assigned(a):
+        y = a * 1.0
+        for _ in range(2):
+            y[:] = a + 2.0 * a[0]
+        return y
+
+    def copied(a):
+        y, k = a.copy(), 0
+        while k < 2:
+            k += 1
+            np.copyto(y, a * a + (a @ a))
+        return np.stack([y, a])
+
+    for f in (assigned, copied):
+        for n in (3, 4, 5, 6, 7, 8, 3, 9):
+            a = np.arange(1.0, n + 1)
+            direction = np.linspace(-1.0, 1.0, n)
+            step = 1e-6
+            slope = (f(a + step * direction) - f(a - step * direction)) / (2 * step)
+            for mode in ("source", "auto"):
+                _, tangent = wy.jvp(f, (a,), (direction,), mode=mode)
+                np.testing.assert_allclose(tangent, slope, rtol=1e-6, atol=1e-6)
+
+
+def test_a_product_with_an_array_of_another_length_raises_in_programs_with_branches():
+    """The second operand has the same length in all calls, and the result is one number."""
+
+    def f(x, n, b):
+        made = np.ones(3) * 2.0
+        both = np.array([1.0, x, 2.0])
+        made[n % 2] = b @ made
+        return np.sum(both) + made[0]
+
+    read = wy.compile(f, mode="source")
+    slope = wy.grad(f, 2, mode="source")
+    b = np.array([1.0, 2.0, 3.0])
+    assert read(0.5, 2, b) == f(0.5, 2, b)
+    np.testing.assert_array_equal(slope(0.5, 2, b), [2.0, 2.0, 2.0])
+    for n in (4, 2, 8, 1):
+        for g in (f, read, slope):
+            with pytest.raises(ValueError, match="mismatch|matmul|length"):
+                g(0.5, 2, np.ones(n))
+    assert read(0.5, 2, b) == f(0.5, 2, b)

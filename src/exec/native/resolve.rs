@@ -110,6 +110,8 @@ impl ResolvedSegment {
         let mut outputs: Vec<Output> = Vec::new();
         for (k, (i, at)) in segment.instructions.iter().zip(found).enumerate() {
             if segment.live[k] {
+                // What nobody reads may share the place of what comes later.
+                outputs.retain(|earlier| earlier.place != i.place);
                 outputs.push(Output {
                     source: at.source,
                     shape: at.ty.shape,
