@@ -15,7 +15,7 @@ import pytest
 from wyrmling import datasets, evaluation, serving
 from wyrmling.data import Interactions
 from wyrmling.evaluation import integers, log_uniform, search, uniform
-from wyrmling.recommend import BPR, Custom, FactorizationMachine
+from wyrmling.recommend import BPR, Custom, FactorizationMachine, ImplicitALS
 
 DATA = datasets.make_interactions(40, 24, 8, seed=3)
 TRAIN, TEST = DATA.split()
@@ -229,3 +229,14 @@ def test_a_model_of_wrong_hyperparameters_can_be_shown() -> None:
     assert repr(BPR(lr=wrong)) == "BPR(lr=array([1., 2.]))"
     with pytest.raises(TypeError, match=r"^lr is array\(\[1\., 2\.\]\), expected"):
         BPR(lr=wrong).fit(TRAIN)
+
+
+@pytest.mark.parametrize("model", [NOW, ImplicitALS(factors=2, epochs=3)])
+def test_a_callback_must_say_what_it_means(model: Any) -> None:
+    """A loss that a callback returns would end the run after the first epoch."""
+    for wrong in (0.5, 1, "stop", np.ones(2)):
+        with pytest.raises(TypeError, match=r"^what callback returns is .*, expected True"):
+            model.fit(TRAIN, callback=lambda epoch, history, wrong=wrong: wrong)
+    for answer, epochs in ((None, 3), (False, 3), (np.True_, 1)):
+        found = model.fit(TRAIN, epochs=3, callback=lambda epoch, history, a=answer: a)
+        assert len(found.history) == epochs

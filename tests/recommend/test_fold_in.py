@@ -13,7 +13,15 @@ from every_model import DATA, ITEMS, NAMES, fitted, fold, interactions, make
 
 from wyrmling import SourceError
 from wyrmling.datasets import make_interactions
-from wyrmling.recommend import BPR, Custom, ExplicitMF, ImplicitALS, Recommender, SASRec
+from wyrmling.recommend import (
+    BPR,
+    Custom,
+    ExplicitMF,
+    FactorizationMachine,
+    ImplicitALS,
+    Recommender,
+    SASRec,
+)
 from wyrmling.source import training
 
 RATED = ["i3", "i5", "i5", "i7", "i11"], [5.0, 1.0, 2.0, 4.0, -3.0]
@@ -222,3 +230,34 @@ def test_an_item_of_a_new_user_counts_once() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5)
     with pytest.raises(ValueError, match="history has no times, which the loss asks for without"):
         Custom(timed, **settings).fit(data).fold_in(["i3"])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        FactorizationMachine(),
+        FactorizationMachine(loss="logistic"),
+        FactorizationMachine(optimizer="adam", lr=0.005),
+        BPR(optimizer="adagrad", lr=0.05),
+        BPR(),
+    ],
+    ids=str,
+)
+def test_a_new_user_is_as_one_who_was_trained_on(model: Any) -> None:
+    """Steps of Adagrad and Adam are about as long for one sample as for all of a user's."""
+    data = make_interactions(300, 120, seed=1)
+    model.set_params(factors=8, num_threads=1).fit(data)
+    alike = []
+    for user in range(20):
+        history = model.item_ids.take(model.seen.row(user)).tolist()
+        new = dict(model.recommend(model.fold_in(history), 120, exclude_seen=False))
+        trained = dict(model.recommend(model.user_ids[user], 120, exclude_seen=False))
+        scores = [(new[item], trained[item]) for item in model.item_ids]
+        alike.append(np.corrcoef(scores, rowvar=False)[0, 1])
+    assert np.median(alike) > 0.97
+
+
+def test_a_new_user_of_a_model_that_draws_from_batches() -> None:
+    settings: dict[str, Any] = {"sampling": "in_batch", "optimizer": "adagrad", "factors": 4}
+    model = BPR(epochs=2, num_threads=1, **settings).fit(DATA)
+    assert model.fold_in(["i3", "i5", "i8"]).query.any()

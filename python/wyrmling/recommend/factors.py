@@ -172,7 +172,15 @@ class FactorModel(VectorModel):
         columns, sample = self._samples(loss, known, data, seen)
         columns.update(more)
         settings = self._settings(self._optimizer(trained), self.epochs)
+        if self.optimizer != "sgd":
+            # A batch of training seldom has several samples of a user. With all of a new one's in
+            # a step there were too few, for their length depends little on the gradient's.
+            settings["batch_size"] = self._least_batch()
         wy.fit(loss, columns, sample=sample, parameters=trained, **settings)
+
+    def _least_batch(self) -> int:
+        """How few samples a batch may have."""
+        return 1
 
     def _settings(
         self,

@@ -39,6 +39,9 @@ class NegativeSampling(FactorModel):
         in_batch = self.sampling == "in_batch" and any(name in NEGATIVES for name in drawn)
         return ("user", "item") if in_batch else super()._used_columns(drawn)
 
+    def _least_batch(self) -> int:
+        return 2 if self.sampling == "in_batch" else 1
+
     def _negatives(
         self, known: Parameters, seen: _core.Csr, rest: dict[str, Any]
     ) -> wy.sampling.Sampler | wy.sampling.ScoredSampler:

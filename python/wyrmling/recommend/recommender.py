@@ -113,7 +113,7 @@ class Recommender(Stateful, ABC):
                 the better.
             patience: stop after so many epochs without an improvement; None never stops early.
             callback: called as ``callback(epoch, history)`` after each epoch, numbered from 0, with
-                a :class:`.LearningCurve`; returns True to stop.
+                a :class:`.LearningCurve`; returns True to stop, else False or None.
             progress: whether to show how training proceeds.
             checkpoint: a file that is written after each epoch. If it is there, the run goes on
                 where it was interrupted and gives the same bits, as :mod:`.resuming` describes;

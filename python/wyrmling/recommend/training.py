@@ -206,7 +206,9 @@ class Watch:
         if self._task.validation is not None:
             stop = self._validate(number, arrays())
         if self._callback is not None:
-            stopped = bool(self._callback(number, history.copied()))
+            answer = self._callback(number, history.copied())
+            # As wyrmling.fit: who returns a loss does not mean to stop.
+            stopped = answer is not None and check_flag("what callback returns", answer)
         if self._file is not None:
             self._file.save(Progressed(history, self._best, stopped))
         return stop or stopped

@@ -41,7 +41,8 @@ class WARP(PairwiseModel):
     """Ranking in which the head of the list counts most: for interactions that say what is liked.
 
     Values count for nothing, and a pair that occurs several times counts once; weights multiply the
-    loss of an interaction, of which then all count.
+    loss of an interaction, of which then all count. Of two items nothing is learnt: the one that is
+    drawn has the rank 1, whose logarithm is 0.
 
     Args:
         l2: weight of the penalty ``l2/2 · |w|²`` of each vector that a sample uses. None takes
