@@ -250,21 +250,21 @@ pub(super) fn gradient_values(
     let own_changes = OwnChanges::begin();
     refresh(root)?;
     let seed = seed(&**root, grad)?;
-    let mut found = vec![None; leaves.len()];
     if !root.core().differentiable() {
-        return Ok(found);
+        return Ok(vec![None; leaves.len()]);
     }
     let mut order = Order::new();
     topological(root, |n| n.core().differentiable(), &mut order)?;
     let run = hook::run(leaves.iter().map(|x| x.core()));
     let mut arrived = Arrived::new();
     descend(&order, seed, own_changes, run, &mut arrived)?;
-    for (leaf, g) in arrived {
-        for (x, found) in leaves.iter().zip(&mut found) {
-            if Rc::ptr_eq(x, leaf) {
-                *found = Some(g.clone());
-            }
-        }
-    }
-    Ok(found)
+    // There may be thousands of either.
+    let places = arrived.iter().map(|(leaf, _)| leaf.core().address());
+    let mut places: Vec<(usize, usize)> = places.zip(0..).collect();
+    places.sort_unstable();
+    let found = leaves.iter().map(|x| {
+        let at = places.binary_search_by_key(&x.core().address(), |place| place.0);
+        Some(arrived[places[at.ok()?].1].1.clone())
+    });
+    Ok(found.collect())
 }

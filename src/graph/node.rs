@@ -73,6 +73,11 @@ pub struct Core {
 }
 
 impl Core {
+    /// A number that no other node has while this one lives.
+    pub(super) fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
     /// A core whose value was computed from what was there at `version`, or later.
     #[inline]
     pub(super) fn new(value: Value, version: u64, flags: Flags) -> Self {

@@ -174,6 +174,9 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
 /// As [`topological`].
 pub(super) fn captures(roots: &[Rc<dyn Node>], wrt: &[&Rc<dyn Node>]) -> Result<bool> {
     let first = wrt.iter().map(|x| x.core().serial()).min().unwrap_or(0);
+    // There may be thousands. (The zeros are there since pairs are sorted elsewhere.)
+    let mut known: Vec<(usize, usize)> = wrt.iter().map(|x| (x.core().address(), 0)).collect();
+    known.sort_unstable();
     let captures = Cell::new(false);
     let enter = |n: &dyn Node| {
         let core = n.core();
@@ -182,7 +185,7 @@ pub(super) fn captures(roots: &[Rc<dyn Node>], wrt: &[&Rc<dyn Node>]) -> Result<
         }
         let older = core.serial() < first;
         let outside = older || (core.is_leaf() && !core.traced());
-        if outside && !wrt.iter().any(|x| std::ptr::eq(x.core(), core)) {
+        if outside && known.binary_search(&(core.address(), 0)).is_err() {
             captures.set(true);
         }
         !outside && !core.is_leaf()

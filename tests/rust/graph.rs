@@ -430,3 +430,24 @@ fn gradients_as_graphs_follow_inputs_of_other_lengths() {
         assert_eq!(gradient.item().unwrap(), 2.0 * squares);
     }
 }
+
+#[test]
+fn gradients_by_many_leaves_are_those_of_each() -> Result<()> {
+    let leaves = (0..60).map(|k| Independent::new(f64::from(k)));
+    let leaves: Vec<Independent> = leaves.collect::<Result<_>>()?;
+    let below = leaves[..50].iter().map(|x| x.clone().square().boxed());
+    let sum = below.reduce(|a, b| (a + b).boxed()).unwrap();
+    let boxed: Vec<Variable> = leaves.iter().map(|x| x.clone().boxed()).collect();
+    // In another order, some twice, and some that the sum does not depend on.
+    let asked: Vec<usize> = (0..90).map(|k| k * 37 % 60).collect();
+    let by: Vec<&Variable> = asked.iter().map(|&k| &boxed[k]).collect();
+    let found = sum.gradient_values(None, &by)?;
+    for (&k, found) in asked.iter().zip(found) {
+        let expected = (k < 50).then_some(2.0 * k as f64);
+        let found = found.map(|g| g.to_dense().item()).transpose()?;
+        assert_eq!(found, expected, "{k}");
+    }
+    assert!(!sum.captures(&boxed.iter().rev().collect::<Vec<_>>())?);
+    assert!(sum.captures(&boxed[1..].iter().collect::<Vec<_>>())?);
+    Ok(())
+}
