@@ -140,6 +140,7 @@ def whole(x: T) -> T:
     return x
 
 
+@functools.cache
 def native(name: str) -> Function:
     """A function of the native module; what it gives is an array where NumPy makes one."""
     function: Function = getattr(_core, name)

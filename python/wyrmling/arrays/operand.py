@@ -57,7 +57,8 @@ def of_one_type(function: _Function) -> _Function:
         kinds = {x.dtype for x in operands if isinstance(x, Variable | np.ndarray | np.generic)}
         if any(isinstance(x, bool) for x in operands):
             kinds.add(np.dtype(bool))
-        if not kinds.intersection(_SMALL) or not kinds <= {np.dtype(np.float32), *_SMALL}:
+        single = np.dtype(np.float32)
+        if single not in kinds or kinds == {single} or not kinds <= {single, *_SMALL}:
             return function(*args, **kwargs)
         found = [x if name in _SETTINGS else _single(x) for name, x in given]
         return function(*found[: len(args)], **dict(zip(kwargs, found[len(args) :], strict=True)))
