@@ -445,23 +445,21 @@ def test_other_functions_of_numpys_and_ours_are_seen(mode, monkeypatch):
             np.testing.assert_allclose(slope(x), expected, rtol=1e-14)
 
 
-def test_what_depends_on_values_is_traced():
+def test_what_depends_on_values_is_read_as_loops_or_traced():
     def weighted(w):
-        return np.cov(V, aweights=w)
+        return np.average(V, weights=w)
 
+    def pieces(x):
+        return np.piecewise(x, [x < 0.0], [np.abs, np.sqrt]).sum()
+
+    x = np.array([-1.0, 4.0])
     with pytest.raises(wy.SourceError):
-        wy.grad(weighted, mode="source")(V)
-    for _ in range(4):
-        np.testing.assert_array_equal(
-            wy.grad(weighted, mode="auto")(V), wy.grad(weighted, mode="trace")(V)
-        )
-
-
-def test_weights_that_are_all_zero_are_refused():
-    slope = wy.grad(lambda w: np.average(V, weights=w), mode="auto")
-    for _ in range(4):
-        with pytest.raises(ZeroDivisionError):
-            slope(np.zeros(3))
+        wy.grad(lambda w: np.cov(V, aweights=w), mode="source")(V)
+    for mode in ("source", "auto"):
+        for _ in range(4):
+            np.testing.assert_array_equal(wy.grad(pieces, mode=mode)(x), [-1.0, 0.25])
+            with pytest.raises(ZeroDivisionError):
+                wy.grad(weighted, mode=mode)(np.zeros(3))
 
 
 @pytest.mark.parametrize("mode", ["source", "auto"])

@@ -152,6 +152,6 @@ def test_a_product_with_an_array_of_another_length_raises_in_programs_with_branc
     np.testing.assert_array_equal(slope(0.5, 2, b), [2.0, 2.0, 2.0])
     for n in (4, 2, 8, 1):
         for g in (f, read, slope):
-            with pytest.raises(ValueError, match="mismatch|matmul|length"):
+            with pytest.raises(ValueError, match=r"mismatch|matmul|length"):
                 g(0.5, 2, np.ones(n))
     assert read(0.5, 2, b) == f(0.5, 2, b)
