@@ -137,6 +137,8 @@ BESIDE = {
     "logspace": lambda v, o: np.logspace(v, o, 3),
     "outer": np.outer,
     "polyadd": np.polyadd,
+    "average of": lambda v, o: np.average(o, weights=v),
+    "multi_dot": lambda v, o: np.linalg.multi_dot([v, np.diag(o), np.diag(o)]),
     "polymul": np.polymul,
     "polysub": np.polysub,
     "polyval": np.polyval,

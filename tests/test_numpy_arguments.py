@@ -25,6 +25,37 @@ KEEPING = [
 ]
 
 
+NAMED = {
+    "broadcast_to": {"array": X, "shape": (2, 2, 3)},
+    "clip": {"a": X, "a_min": 0.0, "a_max": 2.0},
+    "diag": {"v": X},
+    "dot": {"a": X, "b": X.T},
+    "expand_dims": {"a": X, "axis": 1},
+    "i0": {"x": X},
+    "linalg.solve": {"a": np.array([[2.0, 1.0], [0.0, 4.0]]), "b": X},
+    "max": {"axis": 1, "a": X},
+    "mean": {"a": X},
+    "real": {"val": X},
+    "squeeze": {"a": X},
+    "stack": {"arrays": [X, X], "axis": 1},
+    "sum": {"a": X, "axis": 0, "keepdims": True},
+    "tril": {"m": X, "k": 1},
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_all_arguments_may_have_their_names(name):
+    function = np.linalg.solve if name == "linalg.solve" else getattr(np, name)
+    given = {
+        key: [wy.Variable(X), X] if key == "arrays" else wy.Variable(x) if x is X else x
+        for key, x in NAMED[name].items()
+    }
+    expected = function(**NAMED[name])
+    np.testing.assert_allclose(function(**given).value, expected, rtol=1e-12, strict=True)
+    with pytest.raises(TypeError, match="unheard"):
+        function(**given, unheard=1)
+
+
 @pytest.mark.parametrize("keepdims", [0, 1, 2, np.int64(1), np.int8(0), True, np.bool_(False)])
 @pytest.mark.parametrize("name", KEEPING)
 def test_keepdims_may_be_an_integer(name, keepdims):

@@ -5,8 +5,10 @@ which look here; those that are operators by themselves (``np.sin``) the native 
 the rule table, with their names. What is in neither raises a TypeError that names the function.
 """
 
+import inspect
 import sys
 from collections.abc import Callable, Iterable
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -156,6 +158,17 @@ def _refusals() -> dict[Function, Function]:
         for name in np.fft.__all__
     }
     return dict([*_pairs(np, named), *_pairs(np.linalg, spectral), *_pairs(np.fft, waves)])
+
+
+def placed(function: Function, named: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments of a function of NumPy that all have names, as far as they can go without: the
+    first ones of native functions have none. They are taken out of ``named``.
+    """
+    try:
+        names = list(inspect.signature(function).parameters)
+    except ValueError:  # of functions in C of older NumPys
+        names = []
+    return tuple(named.pop(name) for name in takewhile(named.__contains__, names))
 
 
 def _with_out(name: str, ours: Function) -> Function:

@@ -174,7 +174,7 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
 /// As [`topological`].
 pub(super) fn captures(roots: &[Rc<dyn Node>], wrt: &[&Rc<dyn Node>]) -> Result<bool> {
     let first = wrt.iter().map(|x| x.core().serial()).min().unwrap_or(0);
-    // There may be thousands. (The zeros are there since pairs are sorted elsewhere.)
+    // There may be thousands. (Pairs with a zero, since the sort of pairs is compiled already.)
     let mut known: Vec<(usize, usize)> = wrt.iter().map(|x| (x.core().address(), 0)).collect();
     known.sort_unstable();
     let captures = Cell::new(false);

@@ -314,6 +314,16 @@ fn function<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let placed;
+    let args = match args.is_empty() {
+        true => {
+            let dispatch = py.import(intern!(py, "wyrmling.dispatch"))?;
+            let found = dispatch.call_method1(intern!(py, "placed"), (function, kwargs))?;
+            placed = found.cast_into::<PyTuple>()?;
+            &placed
+        }
+        false => args,
+    };
     let mut more = args.len() > 2;
     if !more && !kwargs.is_empty() {
         for name in MORE {

@@ -280,6 +280,9 @@ def test_choices_are_one_if_they_are_equal_not_if_they_look_alike() -> None:
         ([np.array([0.1]), np.array([0.1 + 1e-12])], 2),
         ([[1], [1.0], (1,)], 2),
         ([{"x": 1, "y": [2]}, {"y": [2], "x": 1}], 1),
+        ([{1, 2}, {2, 1}], 1),
+        (np.array([np.nan, 1.0]), 2),
+        ([np.array(None), np.array(None)], 1),
     ):
         assert len(draw({"one": choices}, 9, np.random.default_rng(0))) == count
 

@@ -65,6 +65,8 @@ REFUSED = {
     "generators.one_of_two_generators",
     "generator_expressions.reduced_without_a_first_value",
     "generators.started_twice",
+    "standard_library.instances_that_are_gone_through_backwards",
+    "standard_library.instances_that_have_no_way_back",
     "lists_as_items.empty_items",
     "lists_as_items.one_list_appended_again_and_again",
     "lists_as_items.returned_with_lists_in_it",

@@ -2,6 +2,7 @@
 with nobody else: what would is refused, and run by Python in auto.
 """
 
+import copy
 import types
 
 import numpy as np
@@ -147,3 +148,41 @@ def test_values_of_transforms_are_new(mode):
             for found in (value, moved):
                 for _, leaf in wy.transforms.tree.flatten(found)[0]:
                     assert not np.shares_memory(leaf, A)
+
+
+def test_a_deep_copy_has_an_array_once():
+    """Of an array that is there twice there is one copy, which is not read, and never two."""
+    kept = np.array([1.0, 2.0])
+
+    def of_an_argument(x):
+        copies = copy.deepcopy([x, x])
+        copies[0][0] = 5.0
+        return copies[1][0] * x[1]
+
+    def on_either_way(x):
+        arrays = [x, x] if x[0] > 0.0 else [x * 2.0, x * 3.0]
+        copies = copy.deepcopy(arrays)
+        copies[0][0] = 5.0
+        return copies[1][0] * x[1]
+
+    def of_a_constant(x):
+        copies = copy.deepcopy([kept, kept])
+        copies[0][0] = 5.0
+        return copies[1][0] * x[1]
+
+    def of_several(x):
+        copies = copy.deepcopy([x, 2.0 * x, x[1:], kept])
+        copies[0][1] = copies[3][0] = 5.0
+        return copies[1][0] * copies[2][0] * x[1] + copies[0].sum()
+
+    for f in (of_an_argument, on_either_way, of_a_constant):
+        with pytest.raises(wy.SourceError, match="a deep copy of one array in two places"):
+            wy.grad(f, mode="source")(np.array([3.0, 4.0]))
+    for f in (of_an_argument, on_either_way):
+        for _ in range(2):
+            with pytest.raises(TypeError, match="cannot be copied"):
+                wy.grad(f)(np.array([3.0, 4.0]))
+    np.testing.assert_array_equal(wy.grad(of_a_constant)(np.array([3.0, 4.0])), [0.0, 5.0])
+    value, gradient = wy.value_and_grad(of_several, mode="source")(np.array([3.0, 4.0]))
+    assert value == 2 * 3.0 * 4.0 * 4.0 + 3.0 + 5.0
+    np.testing.assert_allclose(gradient, [2 * 16.0 + 1.0, 2 * 3.0 * 8.0])

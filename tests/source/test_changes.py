@@ -1,6 +1,7 @@
 """What changes between calls is seen: helpers, defaults, globals, and the kinds of arguments."""
 
 import collections
+import itertools
 import math
 import sys
 import threading
@@ -440,3 +441,22 @@ def test_a_limit_may_be_infinite_or_not(mode, monkeypatch):
         monkeypatch.setattr(sys.modules[__name__], "LIMIT", limit)
         wanted = 0.0 if limit < 2.25 else 3.0
         assert [slope(1.5) for _ in range(3)] == [wanted] * 3
+
+
+def test_an_iterator_that_was_there_before_gives_each_item_once():
+    """A call that is traced takes what it asks for. One that is read would take items twice."""
+    numbers, letters = itertools.count(1.0), iter(range(100))
+
+    def some(x):
+        return x * sum(itertools.islice(numbers, 2))
+
+    def one(x):
+        for letter in letters:
+            return x * letter
+
+    assert [wy.grad(some)(1.0) for _ in range(3)] == [3.0, 7.0, 11.0]
+    assert [wy.grad(one)(1.0) for _ in range(3)] == [0.0, 1.0, 2.0]
+    for f in (some, one):
+        with pytest.raises(wy.SourceError, match="an iterator that was there before"):
+            wy.grad(f, mode="source")(1.0)
+    assert (next(numbers), next(letters)) == (7.0, 3)

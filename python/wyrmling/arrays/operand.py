@@ -60,7 +60,7 @@ def of_one_type(function: _Function) -> _Function:
         single = np.dtype(np.float32)
         if single not in kinds or kinds == {single} or not kinds <= {single, *_SMALL}:
             return function(*args, **kwargs)
-        found = [x if name in _SETTINGS else _single(x) for name, x in given]
+        found = [x if name in _SETTINGS else in_single(x) for name, x in given]
         return function(*found[: len(args)], **dict(zip(kwargs, found[len(args) :], strict=True)))
 
     return cast(_Function, called)
@@ -71,11 +71,11 @@ def is_weak(value: Any) -> bool:
     return type(value) in (bool, int, float)
 
 
-def _single(x: Any) -> Any:
+def in_single(x: Any) -> Any:
     """Small integers and booleans in float32, also those in a list or tuple; others as they are."""
     if isinstance(x, bool | np.ndarray | np.generic) and np.asarray(x).dtype in _SMALL:
         return np.asarray(x, np.float32)[()]
-    return type(x)(map(_single, x)) if type(x) in (list, tuple) else x
+    return type(x)(map(in_single, x)) if type(x) in (list, tuple) else x
 
 
 def integer(what: str, value: Any) -> int:

@@ -31,8 +31,8 @@ from .operand import (
     along,
     axes_of,
     axis_of,
+    in_single,
     lanes,
-    of_one_type,
     only_axis,
     reduced_axes,
     truth,
@@ -316,7 +316,6 @@ def std(
     return finished("std", result, out)
 
 
-@of_one_type
 def average(
     a: Like,
     axis: Axis = None,
@@ -337,6 +336,9 @@ def average(
     2.0
     """
     x = constant(a)
+    if x.dtype == np.float32:
+        # Integers as elements are float64 beside any weights, as weights they are small.
+        weights = in_single(weights)
     # Without weights each element has weight 1, whatever length an input gets later.
     each = constant(weights) if weights is not None else _core.broadcast_like(1.0, x)
     if x.dtype == np.float64 and each.dtype == np.float32:

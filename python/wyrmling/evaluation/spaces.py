@@ -149,11 +149,19 @@ def _rest(
 
 
 def _key(value: Any) -> Hashable:
-    """What equal values have in common; what has no hash and is no container is like no other."""
-    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
-        return (value.shape, value.dtype.str, value.tobytes())
-    if isinstance(value, list | tuple | np.ndarray):
+    """What equal values have in common, and NaN; what has no hash and is no container is like no
+    other.
+    """
+    if isinstance(value, np.ndarray):
+        plain = value.dtype.kind != "O"
+        content = value.tobytes() if plain else tuple(map(_key, value.ravel()))
+        return (value.shape, value.dtype.str, content)
+    if isinstance(value, list | tuple):
         return (type(value), *map(_key, value))
+    if isinstance(value, set):
+        return frozenset(value)
+    if isinstance(value, float | np.floating) and np.isnan(value):
+        return "NaN", ...
     if isinstance(value, Mapping):
         return frozenset((name, _key(one)) for name, one in value.items())
     try:

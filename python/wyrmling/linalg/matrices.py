@@ -17,7 +17,7 @@ from .. import _core
 from .._core import Variable, constant
 from ..arrays.contraction import cross as _cross
 from ..arrays.contraction import trace as _trace
-from ..arrays.operand import Axis, Like, axes_of, integer, itself, reduced_axes
+from ..arrays.operand import Axis, Like, axes_of, integer, itself, of_one_type, reduced_axes
 from ..arrays.output import finished
 from ..arrays.predicates import value
 from ..arrays.roots import root
@@ -241,6 +241,7 @@ def matrix_power(a: Like, n: int) -> Variable:
         power = power @ power
 
 
+@of_one_type
 def multi_dot(arrays: Sequence[Like], *, out: Variable | None = None) -> Any:
     """Return the product of several matrices, in the order that takes the fewest operations.
 

@@ -173,8 +173,9 @@ class FactorModel(VectorModel):
         columns.update(more)
         settings = self._settings(self._optimizer(trained), self.epochs)
         if self.optimizer != "sgd":
-            # A batch of training seldom has several samples of a user. With all of a new one's in
-            # a step there were too few, for their length depends little on the gradient's.
+            # In training a batch seldom has several samples of one user. One step for all samples
+            # of a new user would move the vector too little: steps of Adagrad and Adam are hardly
+            # longer for a larger gradient.
             settings["batch_size"] = self._least_batch()
         wy.fit(loss, columns, sample=sample, parameters=trained, **settings)
 

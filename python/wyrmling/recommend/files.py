@@ -89,7 +89,7 @@ class UnloadedFunction:
 def save_model(model: Stateful, path: str | os.PathLike[str], histories: bool = True) -> None:
     """Writes a fitted model, as :meth:`.Recommender.save` describes."""
     fitted = model.fitted
-    plain, functions = plain_hyperparameters(model._plain().get_params())
+    params, functions = plain_hyperparameters(model._plain().get_params())
     model.check_params()  # as whoever reads the file will
     check_arrays(model, fitted)
     arrays: dict[str, npt.NDArray[Any]] = {}
@@ -103,10 +103,12 @@ def save_model(model: Stateful, path: str | os.PathLike[str], histories: bool = 
     if fitted.seen is not None and histories:
         arrays |= {"seen_indptr": fitted.seen.indptr, "seen_items": fitted.seen.indices}
     learnt_with, _ = plain_hyperparameters(fitted.params)
-    others = {name: value for name, value in learnt_with.items() if value != plain.get(name, value)}
+    others = {
+        name: value for name, value in learnt_with.items() if value != params.get(name, value)
+    }
     about = {
         "model": type(model).__name__,
-        "hyperparameters": json.dumps(plain, allow_nan=False),
+        "hyperparameters": json.dumps(params, allow_nan=False),
         "functions": json.dumps(functions),
         "wyrmling": __version__,
     }
@@ -242,7 +244,7 @@ def _class(name: str, base: type[Model]) -> type[Model]:
 
 def plain_hyperparameters(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """Hyperparameters as JSON has them, and the names of those that are functions."""
-    plain, functions = {}, {}
+    values, functions = {}, {}
     for name, value in params.items():
         if isinstance(value, np.generic):
             value = value.item()
@@ -261,8 +263,8 @@ def plain_hyperparameters(params: Mapping[str, Any]) -> tuple[dict[str, Any], di
                 f"{name} is {value!r}: a model file holds hyperparameters that are numbers, texts, "
                 "None, or lists of such"
             ) from None
-        plain[name] = value
-    return plain, functions
+        values[name] = value
+    return values, functions
 
 
 def _with_hyperparameters(kind: type[Model], contents: Contents, given: Mapping[str, Any]) -> Model:

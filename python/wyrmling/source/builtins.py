@@ -270,6 +270,9 @@ class Builtins(Walker):
 
     def builtin_reversed(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``reversed(x)``."""
+        over = args[0]
+        if isinstance(over, Reference) and isinstance(self.contents(over, node), InstanceContents):
+            self.refuse(node, "reversed of an instance", "make a list of it first")
         return Lazy("reversed", (args[0],))
 
     def builtin_map(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import types
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +24,7 @@ from .state import (
     SetContents,
     addresses,
 )
-from .values import Choice, Closure, Known, Number, Range, Reference, Row
+from .values import Array, Choice, Closure, Known, Number, Range, Reference, Row, Traced
 from .walker import Walker
 
 FUNCTIONS = (copy.copy, copy.deepcopy)
@@ -42,10 +43,26 @@ _ITSELF += (type(None), type(...), types.BuiltinFunctionType, np.generic, np.dty
 _OWN = ("__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")
 
 
+def _may_be_one(value: Any, other: Any) -> bool:
+    """Whether two arrays that have no address may be one object, of which there is one copy."""
+    if isinstance(value, Known) and isinstance(other, Known):
+        return value.object is other.object
+    if isinstance(value, Traced) and isinstance(other, Traced):
+        return value.variable is other.variable
+    if not (isinstance(value, Array) and isinstance(other, Array)):
+        return False
+    if (value.dtype, value.shape) != (other.dtype, other.shape):
+        return False
+    shared = value.outer & other.outer or value.bases & other.bases
+    return value.id == other.id or bool(shared)
+
+
 def copied(
-    walker: Walker, value: Any, deep: bool, node: ast.AST, known: dict[int, Reference]
+    walker: Walker, value: Any, deep: bool, node: ast.AST, known: dict[Hashable, Any]
 ) -> Any:
-    """A copy of a value; ``known`` has those of objects by their addresses."""
+    """A copy of a value; ``known`` has those of objects by their addresses, and arrays that have no
+    address as they are.
+    """
 
     def each(parts: tuple[Any, ...]) -> tuple[Any, ...]:
         if not deep:
@@ -65,6 +82,9 @@ def copied(
     if isinstance(value, Known) and isinstance(value.object, _ITSELF):
         return value
     if walker.is_array(value) and not isinstance(value, Reference):
+        if any(_may_be_one(value, other) for other in known.values()):
+            walker.refuse(node, "a deep copy of one array in two places", "copy each by itself")
+        known["array", len(known)] = value
         return walker.call(Known(np.array), [value], {}, node)
     if not isinstance(value, Reference):
         return walker.refuse(node, "a copy of this", "copy lists, dicts, arrays or instances")

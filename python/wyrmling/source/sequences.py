@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,9 @@ class Sequences(Walker):
             ends = [self.constant_of(end, node, "a range of unknown length") for end in over.parts]
             return self._known_items(range(*ends), node)
         if isinstance(over, Known):
+            if isinstance(over.object, Iterator):
+                # Left, the function would be run, and traced after that: it would take items twice.
+                self.refuse(node, "an iterator that was there before", "make it in the function")
             return self._known_items(over.object, node)
         if isinstance(over, Lazy):
             return self._lazy_items(over, node)

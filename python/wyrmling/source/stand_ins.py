@@ -97,7 +97,7 @@ def _text_for(
         # Whether they rise is not known of bins that are computed.
         return None if isinstance(args[1], Known) else "digitize_all"
     if found is itertools.zip_longest and any(map(walker.runs, args)):
-        # Those would be asked in turn.
+        # Python asks generators in turn; the text would go through one after the other.
         return None
     if found is np.average:
         weights = keywords.get("weights", args[2] if len(args) > 2 else Known(None))

@@ -271,6 +271,11 @@ def lanes_of_a_matrix(x):
     return rows[0] + 2.0 * rows[1] + columns[1, 0] - columns[0, 2] + columns.shape[1]
 
 
+@at(np.array([[1.0, 2.0], [4.0, 5.0]]))
+def lanes_of_an_axis_that_is_not_there(x):
+    return np.apply_along_axis(lambda lane: lane * x[0, 0], 2, x).sum()
+
+
 @at(1.5, 3)
 @at(-1.5, 3)
 def where_of_integers(x, n):

@@ -306,3 +306,20 @@ def instances_that_are_gone_through(x):
         total += v * i
     a, b = Wrapped(x, x * x)
     return total + a * b + sum(Wrapped(x, 1.0)) + max(Steps(x, 1.5)) + len(list(Steps()))
+
+
+class Reversible(Steps):
+    """Goes another way back."""
+
+    def __reversed__(self):
+        return iter([3.0, *self.values])
+
+
+@at(2.0)
+def instances_that_are_gone_through_backwards(x):
+    return sum(v * (i + 1) for i, v in enumerate(reversed(Reversible(x, x * x))))
+
+
+@at(2.0)
+def instances_that_have_no_way_back(x):
+    return sum(reversed(Steps(x, x * x)))
