@@ -201,3 +201,29 @@ def test_a_number_made_of_an_array_of_other_lengths_raises_in_programs_with_bran
                 else:
                     with pytest.raises(type(raised), match=f"^{re.escape(str(raised))}$"):
                         g(0.5, n, b)
+
+
+def test_arrays_that_fit_after_some_that_did_not_where_tracing_fails():
+    """What was read for the others leaves always, or for other lengths."""
+
+    def mismatched(x, b):
+        return np.sum(np.array([x, 2.0]) * b)
+
+    def product(x, b):
+        return np.prod(b) * np.sum(np.array([x, 2.0]))
+
+    for f, lengths, gradient in (
+        (mismatched, (3, 2, 2, 5, 2), lambda b: np.sum(b[:1])),
+        (product, (3, 2, 4, 2, 5, 1), np.prod),
+    ):
+        for mode in ("source", "auto"):
+            slope, read = wy.value_and_grad(f, mode=mode), wy.compile(f, mode=mode)
+            for n in lengths:
+                b = np.arange(1.0, n + 1)
+                if f is mismatched and n != 2:
+                    for g in (slope, read):
+                        with pytest.raises(ValueError, match="could not be broadcast"):
+                            g(0.5, b)
+                else:
+                    assert read(0.5, b) == f(0.5, b)
+                    assert slope(0.5, b) == (f(0.5, b), gradient(b))
