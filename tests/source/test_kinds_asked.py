@@ -209,3 +209,11 @@ def test_what_is_wrong_with_an_argument_is_said_of_the_argument(x):
         for _ in range(3):
             with pytest.raises(TypeError, match="argument 0: expected"):
                 transform(f)(x)
+
+
+def test_item_of_an_array_is_refused_after_arrays_of_several_elements_too():
+    """NumPy raises for those; the next call was traced, where a plain number has no gradient."""
+    slope = wy.grad(lambda x: x.item() * 2.0, mode="source")
+    for n in (3, 1, 0, 1):
+        with pytest.raises(wy.SourceError, match="item, which reads"):
+            slope(np.ones(n))

@@ -1,5 +1,7 @@
 """NumPy's functions that write to an array of the function's own, and those of their indices."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -155,3 +157,73 @@ def test_a_product_with_an_array_of_another_length_raises_in_programs_with_branc
             with pytest.raises(ValueError, match=r"mismatch|matmul|length"):
                 g(0.5, 2, np.ones(n))
     assert read(0.5, 2, b) == f(0.5, 2, b)
+
+
+def test_a_number_made_of_an_array_of_other_lengths_raises_in_programs_with_branches():
+    """NumPy makes a number of arrays of some shapes only."""
+
+    def single(x, n, b):
+        made = np.ones(3) * x
+        made[n % 2] = np.reshape(b, ())
+        return np.sum(made) + n
+
+    def square(x, n, b):
+        made = np.ones(3) * x
+        for _ in range(n):
+            made = made * 0.5 + np.linalg.det(b)
+        return np.sum(made)
+
+    def some(x, n, b):
+        made, k = np.ones(3) * x, 0
+        b = b[:] if n < 3 else b[n - 3 :]
+        while k < n:
+            made = made * 0.5 + x * np.max(b)
+            k += 1
+        return made @ made
+
+    shapes = {
+        single: [(1,), (2,), (0,), (1,), (4,)],
+        square: [(3, 3), (3, 2), (2, 2), (1, 3), (4, 4)],
+        some: [(3, 3), (2, 2), (1, 3), (5, 3), (0, 0)],
+    }
+    for f, several in shapes.items():
+        read, slope = wy.compile(f, mode="source"), wy.value_and_grad(f, 2, mode="source")
+        for k, shape in enumerate([*several, several[0]]):
+            b = 0.5 + np.arange(np.prod(shape)).reshape(shape) ** 2 % 7
+            n = 4 if k else 2
+            try:
+                value, raised = f(0.5, n, b), None
+            except ValueError as error:
+                value, raised = 0.0, error
+            for g in (read, lambda *args, slope=slope: slope(*args)[0]):
+                if raised is None:
+                    np.testing.assert_allclose(g(0.5, n, b), value, rtol=1e-12)
+                else:
+                    with pytest.raises(type(raised), match=f"^{re.escape(str(raised))}$"):
+                        g(0.5, n, b)
+
+
+def test_arrays_that_fit_after_some_that_did_not_where_tracing_fails():
+    """What was read for the others leaves always, or for other lengths."""
+
+    def mismatched(x, b):
+        return np.sum(np.array([x, 2.0]) * b)
+
+    def product(x, b):
+        return np.prod(b) * np.sum(np.array([x, 2.0]))
+
+    for f, lengths, gradient in (
+        (mismatched, (3, 2, 2, 5, 2), lambda b: np.sum(b[:1])),
+        (product, (3, 2, 4, 2, 5, 1), np.prod),
+    ):
+        for mode in ("source", "auto"):
+            slope, read = wy.value_and_grad(f, mode=mode), wy.compile(f, mode=mode)
+            for n in lengths:
+                b = np.arange(1.0, n + 1)
+                if f is mismatched and n != 2:
+                    for g in (slope, read):
+                        with pytest.raises(ValueError, match="could not be broadcast"):
+                            g(0.5, b)
+                else:
+                    assert read(0.5, b) == f(0.5, b)
+                    assert slope(0.5, b) == (f(0.5, b), gradient(b))

@@ -92,7 +92,7 @@ class Chosen:
         """The result where no program gives it: the function is traced, and has tracing's errors.
 
         What cannot be traced is read for this call. Where a program left, now or too often before,
-        the function itself is run then, for Python's exception; it was read, so it has no effects.
+        the function itself is run first, for Python's exception; it was read, so it has no effects.
         """
         if self.traced is self.inner:
             return self.traced(*args, **kwargs)
@@ -115,10 +115,15 @@ class Chosen:
                 raise left_error(self.inner, specialization, exit, failure) from failure
             if not left:
                 return self.read_once(args, kwargs, failure)
-            if self.mode == "source":
+            if self.mode == "auto":
+                self._run(args, kwargs)
+            # It returns: what was read was for other lengths.
+            try:
+                return self.read_once(args, kwargs, failure)
+            except Exception:
+                if self.mode == "auto":
+                    raise failure from None
                 raise left_error(self.inner, specialization, exit, failure) from failure
-            self._run(args, kwargs)
-            raise failure
         finally:
             # Its traceback has this frame.
             del failure

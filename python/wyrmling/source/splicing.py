@@ -263,6 +263,9 @@ class Splicing(Creation):
         except Exception:
             if recording.computed:
                 raise Unfit from None
+            if name == "item":
+                # It would be refused, if it did not raise.
+                self.refuse(node, "item, which reads the values of an array,", TRACING)
             self.leave(f"NumPy's {name} raises an exception", node)
         return self._recorded(name, call, real, recording, node)
 

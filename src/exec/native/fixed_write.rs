@@ -193,13 +193,7 @@ impl Translator<'_> {
         let own = self.place(result);
         let in_memory = own.filter(|&place| self.interface.fixed.has(place));
         // A step checks no shapes: those of its operands must have been found to fit.
-        let several = || {
-            args.iter()
-                .filter(|&&a| self.function.ty(a).ndim() > 0)
-                .count()
-                > 1
-        };
-        let unsure = !self.interface.fixed.is_inferred(result) && several();
+        let unsure = !self.interface.fixed.is_inferred(result);
         if in_memory.is_none() && (own.is_some() || !self.has_arrays(args) || unsure) {
             if let Some(to) = own
                 && self.wait_update(op, args, result, instruction, to)?
