@@ -18,7 +18,7 @@ use super::convert::{self, type_name};
 use super::operand::{answer, computed, node, pair};
 use super::variable::PyVariable;
 use crate::graph::{Variable, ops};
-use crate::rules::{self, DESCRIPTIONS, OpRef, Operator};
+use crate::rules::{self, OpRef, Operator};
 
 /// What computes an elementwise function.
 #[derive(Clone, Copy)]
@@ -279,9 +279,7 @@ rules::elementwise_files!(python_files);
 /// intervals of each operand and its special points, and what it is for if it is internal.
 #[pyfunction]
 fn elementwise(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let described = DESCRIPTIONS
-        .iter()
-        .filter_map(|entry| Some((entry, entry.reference?)));
+    let described = rules::descriptions().filter_map(|entry| Some((entry, entry.reference?)));
     let dict = described.map(|(entry, reference)| {
         let dict = PyDict::new(py);
         dict.set_item("operator", entry.name)?;

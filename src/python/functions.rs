@@ -17,7 +17,7 @@ use super::variable::PyVariable;
 use crate::Result;
 use crate::graph::Variable;
 use crate::graph::ops::{self, Reduction};
-use crate::rules::{self, DESCRIPTIONS, Description};
+use crate::rules::{self, Description, descriptions};
 
 /// The sums of diagonals of the matrices that lie along two axes; see ``diagonal``.
 ///
@@ -459,9 +459,8 @@ type Row = (
 /// only gradients or other functions are made of it (else None).
 #[pyfunction]
 fn operators() -> Vec<Row> {
-    let entries = DESCRIPTIONS.iter();
-    let row = |e: &Description| (e.name, e.formula, e.source, e.internal);
-    entries.map(row).collect()
+    let row = |e: Description| (e.name, e.formula, e.source, e.internal);
+    descriptions().map(row).collect()
 }
 
 exports! {

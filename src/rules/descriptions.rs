@@ -2,7 +2,8 @@
 //!
 //! The Python module shows names, formulas, sources, references and what is internal, and has no use
 //! for the cases. A library that reads the entries has the code of every case in it, as they point
-//! to it; this copy, made by the compiler, does not.
+//! to it; this copy, made by the compiler, does not. Words are copied into one text: each string by itself
+//! would be an address, of which a shared library keeps a list, three times as long, for who loads it.
 
 use super::table::{Entry, FOLDERS, Reference};
 
@@ -14,18 +15,6 @@ pub(crate) struct Description {
     pub source: &'static str,
     pub reference: Option<Reference>,
     pub internal: Option<&'static str>,
-}
-
-impl Description {
-    const fn of(entry: &Entry) -> Self {
-        Description {
-            name: entry.name,
-            formula: entry.formula,
-            source: entry.source,
-            reference: entry.reference,
-            internal: entry.internal,
-        }
-    }
 }
 
 /// Entry number `number`; `Err` with how many there are if they are fewer.
@@ -51,19 +40,73 @@ const COUNT: usize = match entry(usize::MAX) {
     Ok(_) => 0,
 };
 
-/// Every built-in operator.
-pub(crate) static DESCRIPTIONS: [Description; COUNT] = {
-    let mut all = [Description {
-        name: "",
-        formula: "",
-        source: "",
-        reference: None,
-        internal: None,
-    }; COUNT];
+/// The words of an entry.
+const fn words(entry: &Entry) -> [&[u8]; 4] {
+    let internal = match entry.internal {
+        Some(internal) => internal,
+        None => "",
+    };
+    [
+        entry.name.as_bytes(),
+        entry.formula.as_bytes(),
+        entry.source.as_bytes(),
+        internal.as_bytes(),
+    ]
+}
+
+/// Writes the words of all entries, each ended by a zero byte, as far as there is room; how many bytes they are.
+const fn write(to: &mut [u8]) -> usize {
+    let (mut number, mut at) = (0, 0);
+    while let Ok(entry) = entry(number) {
+        let words = words(entry);
+        let mut k = 0;
+        while k < words.len() {
+            let end = at + words[k].len();
+            if end < to.len() {
+                to.split_at_mut(end)
+                    .0
+                    .split_at_mut(at)
+                    .1
+                    .copy_from_slice(words[k]);
+            }
+            at = end + 1;
+            k += 1;
+        }
+        number += 1;
+    }
+    at
+}
+
+const LENGTH: usize = write(&mut []);
+
+static WORDS: [u8; LENGTH] = {
+    let mut all = [0; LENGTH];
+    write(&mut all);
+    all
+};
+
+static REFERENCES: [Option<Reference>; COUNT] = {
+    let mut all = [None; COUNT];
     let mut number = 0;
     while let Ok(entry) = entry(number) {
-        all[number] = Description::of(entry);
+        all[number] = entry.reference;
         number += 1;
     }
     all
 };
+
+/// Every built-in operator.
+pub(crate) fn descriptions() -> impl Iterator<Item = Description> {
+    let words = str::from_utf8(&WORDS).expect("whole strings were copied");
+    let mut words = words.split('\0');
+    REFERENCES.iter().map(move |&reference| {
+        let mut next = || words.next().unwrap_or_default();
+        Description {
+            name: next(),
+            formula: next(),
+            source: next(),
+            reference,
+            internal: Some(next()).filter(|internal| !internal.is_empty()),
+        }
+    })
+}
