@@ -43,9 +43,9 @@ def add(archive: zipfile.ZipFile, like: zipfile.ZipInfo, content: bytes) -> None
     info = zipfile.ZipInfo(like.filename, like.date_time)
     info.external_attr = like.external_attr
     info.create_system = like.create_system
-    # As many blocks with codes of their own as make it smaller, and 50 tries for each; 15 of both
+    # As many blocks with codes of their own as make it smaller, and 100 tries for each; 15 of both
     # are what Zopfli takes by itself.
-    deflated = zopfli.zlib.compress(content, numiterations=50, blocksplittingmax=0)
+    deflated = zopfli.zlib.compress(content, numiterations=100, blocksplittingmax=0)
     packed = deflated[HEAD:-TAIL]
     archive.writestr(info, packed, zipfile.ZIP_STORED)
     info.compress_type = zipfile.ZIP_DEFLATED
