@@ -368,7 +368,8 @@ impl Executor {
     /// The elements of the result, after a run.
     #[inline(always)]
     pub(crate) fn result<T: Typed>(&self) -> &[T] {
-        // SAFETY: as in `read`.
+        // SAFETY: the linker took this from the plan's result, which `Plan::check` found to be that many elements.
+        // It lives as long as `read` says of such places, and nobody writes to it while `self` is borrowed.
         unsafe { self.result.numbers(&self.leaves) }
     }
 
@@ -376,13 +377,9 @@ impl Executor {
     #[inline(always)]
     pub(crate) fn sink<T: Typed>(&self, k: usize) -> Option<BoundSink<'_, T>> {
         Some(match self.sinks[k].as_ref()? {
-            // SAFETY: as in `read`.
+            // SAFETY: as in `result`, of a gradient.
             Sink::Dense(memory) => BoundSink::Dense(unsafe { memory.numbers(&self.leaves) }),
-            Sink::Rows(rows) => BoundSink::Rows(BoundRows {
-                rows,
-                written: &self.written[k],
-                leaves: &self.leaves,
-            }),
+            Sink::Rows(_) => BoundSink::Rows(self.rows(k)),
         })
     }
 

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::node::{Kind, Node};
+use super::node_places::NodePlaces;
 use super::order::{NODE, Order, refresh, topological};
 use super::own_changes::OwnChanges;
 use super::under_way::UnderWay;
@@ -258,13 +259,9 @@ pub(super) fn gradient_values(
     let run = hook::run(leaves.iter().map(|x| x.core()));
     let mut arrived = Arrived::new();
     descend(&order, seed, own_changes, run, &mut arrived)?;
-    // There may be thousands of either.
-    let places = arrived.iter().map(|(leaf, _)| leaf.core().address());
-    let mut places: Vec<(usize, usize)> = places.zip(0..).collect();
-    places.sort_unstable();
-    let found = leaves.iter().map(|x| {
-        let at = places.binary_search_by_key(&x.core().address(), |place| place.0);
-        Some(arrived[places[at.ok()?].1].1.clone())
-    });
+    let places = NodePlaces::new(arrived.iter().map(|(leaf, _)| leaf.core()));
+    let found = leaves
+        .iter()
+        .map(|x| Some(arrived[places.find(x.core())?].1.clone()));
     Ok(found.collect())
 }

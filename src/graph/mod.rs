@@ -67,6 +67,7 @@ mod kept_program;
 mod leaf;
 mod length_guards;
 mod node;
+mod node_places;
 mod nodes;
 mod offload;
 mod operation;

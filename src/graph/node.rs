@@ -1,4 +1,4 @@
-//! Nodes, what a graph is made of, and variables, the handles on them.
+//! Nodes, what a graph is made of, and variables, the handles on them. [`Node`] says how walks see nodes.
 
 use std::any::Any;
 use std::cell::{Cell, Ref, RefCell, RefMut};

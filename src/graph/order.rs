@@ -9,6 +9,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::node::Node;
+use super::node_places::NodePlaces;
 use super::{asked_lengths, length_guards};
 use crate::error::Result;
 use crate::interrupt::Poller;
@@ -174,9 +175,7 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
 /// As [`topological`].
 pub(super) fn captures(roots: &[Rc<dyn Node>], wrt: &[&Rc<dyn Node>]) -> Result<bool> {
     let first = wrt.iter().map(|x| x.core().serial()).min().unwrap_or(0);
-    // There may be thousands. (Pairs with a zero, since the sort of pairs is compiled already.)
-    let mut known: Vec<(usize, usize)> = wrt.iter().map(|x| (x.core().address(), 0)).collect();
-    known.sort_unstable();
+    let wrt = NodePlaces::new(wrt.iter().map(|x| x.core()));
     let captures = Cell::new(false);
     let enter = |n: &dyn Node| {
         let core = n.core();
@@ -185,7 +184,7 @@ pub(super) fn captures(roots: &[Rc<dyn Node>], wrt: &[&Rc<dyn Node>]) -> Result<
         }
         let older = core.serial() < first;
         let outside = older || (core.is_leaf() && !core.traced());
-        if outside && known.binary_search(&(core.address(), 0)).is_err() {
+        if outside && wrt.find(core).is_none() {
             captures.set(true);
         }
         !outside && !core.is_leaf()

@@ -181,7 +181,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
 
     /// An address that tells nodes apart while they live.
     pub fn address(&self) -> usize {
-        Rc::as_ptr(&self.0).cast::<()>() as usize
+        self.0.core().address()
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The Python module shows names, formulas, sources, references and what is internal, and has no use
 //! for the cases. A library that reads the entries has the code of every case in it, as they point
-//! to it; this copy, made by the compiler, does not. Words are copied into one text: each string by itself
-//! would be an address, of which a shared library keeps a list, three times as long, for who loads it.
+//! to it; this copy, made by the compiler, does not. Words are copied into one text: a pointer to each string
+//! would be a relocation too, which takes 24 bytes more of a shared library.
 
 use super::table::{Entry, FOLDERS, Reference};
 
@@ -79,12 +79,14 @@ const fn write(to: &mut [u8]) -> usize {
 
 const LENGTH: usize = write(&mut []);
 
+/// What [`write`] writes.
 static WORDS: [u8; LENGTH] = {
     let mut all = [0; LENGTH];
     write(&mut all);
     all
 };
 
+/// Of each entry.
 static REFERENCES: [Option<Reference>; COUNT] = {
     let mut all = [None; COUNT];
     let mut number = 0;

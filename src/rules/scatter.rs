@@ -1,4 +1,5 @@
-//! Scattering: what operators that add values to zeros say of themselves.
+//! Scattering: what operators that add values to zeros say of themselves. What that is for, and the limit, stand
+//! at [`Scatter`].
 
 use super::SliceItem;
 use crate::array::{View, ViewMut};

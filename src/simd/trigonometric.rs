@@ -58,7 +58,7 @@ pub fn remainder<T: FormulaNumber>(x: T, n: T) -> (T, T) {
     (r, lost - n * x.number(THIRD))
 }
 
-/// The integer nearest to `x / (π/2)`, before and after the number that rounds is taken from it.
+/// The integer nearest to `x / (π/2)`: in the low bits of the sum that rounded it, and as a number.
 #[inline(always)]
 pub fn quarters<T: FormulaNumber>(x: T) -> (T, T) {
     let n = x * x.number(FRAC_2_PI) + x.number(ROUND);

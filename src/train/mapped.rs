@@ -1,5 +1,5 @@
 //! A column that is read where it is: a file that the caller has mapped into memory, which may be larger
-//! than memory.
+//! than memory. How it is read, and the limits, stand at [`Mapped`].
 
 use std::any::Any;
 use std::fmt;

@@ -1,4 +1,5 @@
-//! Training a graph step by step: set its inputs, take a step, and again.
+//! Training a graph step by step: set its inputs, take a step, and again. Why so, and the limits, stand at
+//! [`Trainer`].
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use super::plan_step;
 use super::trained::{TableScratch, check_trained};
 use crate::array::{all_finite, with_real};
 use crate::error::{Error, Result};
-use crate::exec::{Executor, Sink, Wrt};
+use crate::exec::{BoundSink, Executor, Wrt};
 use crate::graph::{BoundProgram, IntoDyn, Variable};
 use crate::optim::gradient::{Access, GradientRows, StepTarget};
 use crate::optim::{Optimizer, State, Touched};
@@ -222,20 +223,18 @@ fn apply(
 
 /// Whether a gradient is finite.
 fn gradient_is_finite(executor: &Executor, number: usize, table: &Table) -> bool {
-    match &executor.plan().sinks[number] {
+    with_real!(table.ty().dtype, T => match executor.sink::<T>(number) {
         None => true,
-        Some(Sink::Dense(place)) => executor.read(place).is_finite(),
-        Some(Sink::Rows(_)) => with_real!(table.ty().dtype, T => {
-            let rows = &executor.rows(number);
+        Some(BoundSink::Dense(gradient)) => all_finite(gradient),
+        Some(BoundSink::Rows(rows)) => {
+            let rows: &dyn GradientRows<T> = &rows;
             let is_finite = |part: usize, term: usize| {
-                let term = GradientRows::<T>::term(rows, part, term);
+                let term = rows.term(part, term);
                 all_finite(term.rows) && term.scale.is_none_or(all_finite)
             };
-            let terms = |part| GradientRows::<T>::terms(rows, part);
-            (0..GradientRows::<T>::count(rows))
-                .all(|part| (0..terms(part)).all(|term| is_finite(part, term)))
-        }),
-    }
+            (0..rows.count()).all(|part| (0..rows.terms(part)).all(|term| is_finite(part, term)))
+        }
+    })
 }
 
 /// Whether a step has left the numbers finite that it changed.
@@ -246,12 +245,12 @@ unsafe fn step_is_finite(executor: &Executor, number: usize, table: &Table) -> b
     // SAFETY: by the conditions of this function others reach the table by moves. Indices of rows were
     // compared with their number before the gradient was applied.
     let is_finite = |rows: Option<&[u32]>| unsafe { Touched { table, rows }.is_finite() };
-    match &executor.plan().sinks[number] {
+    with_real!(table.ty().dtype, T => match executor.sink::<T>(number) {
         None => true,
-        Some(Sink::Dense(_)) => is_finite(None),
-        Some(Sink::Rows(_)) => with_real!(table.ty().dtype, T => {
-            let rows: &dyn GradientRows<T> = &executor.rows(number);
+        Some(BoundSink::Dense(_)) => is_finite(None),
+        Some(BoundSink::Rows(rows)) => {
+            let rows: &dyn GradientRows<T> = &rows;
             (0..rows.count()).all(|part| is_finite(Some(rows.indices(part))))
-        }),
-    }
+        }
+    })
 }

@@ -2,8 +2,8 @@
 
 ``reduce`` is there for ``add``, ``multiply``, ``maximum``, ``minimum`` and ``logaddexp``,
 ``accumulate`` and ``reduceat`` for these too, ``outer`` for every function of two arrays, ``at``
-for those of them that take numbers in any order. Others raise TypeError, and so does every argument
-that has no meaning here.
+for arithmetic, ``logaddexp`` and the larger and smaller of two. Others raise TypeError, and so does
+every argument that has no meaning here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._core import Variable, constant, expand_dims
+from .._core import Variable, concatenate, constant, expand_dims
 from . import reductions
 from .operand import along, axis_of, integers, is_axis_of_number, of_one_type, only_axis
 from .output import finished, takes_no_variable
@@ -98,42 +98,34 @@ def _outer(ufunc: np.ufunc, x: Any, y: Any, **named: Any) -> Any:
     return ufunc(expand_dims(x, tuple(range(x.ndim, x.ndim + behind))), y, **named)
 
 
-# What joins the numbers of a place that is named several times, for each function that takes them
-# one after the other.
-_JOINED = {
-    np.add: np.add,
-    np.subtract: np.add,
-    np.multiply: np.multiply,
-    np.divide: np.multiply,
-    np.maximum: np.maximum,
-    np.minimum: np.minimum,
-    np.fmax: np.fmax,
-    np.fmin: np.fmin,
-    np.logaddexp: np.logaddexp,
-}
+# Functions that have ``at``.
+_AT: tuple[np.ufunc, ...] = (np.add, np.subtract, np.multiply, np.divide, np.logaddexp)
+_AT += (np.maximum, np.minimum, np.fmax, np.fmin)
 
 
-def _joined(ufunc: np.ufunc, x: Any, places: Any) -> tuple[Any, Any]:
-    """The numbers of each place as one, and the places, each once. Neighbours are joined by twos,
-    so that a place that is named n times takes log n turns.
+def _in_turns(ufunc: np.ufunc, x: Any, places: Any, given: Any) -> Any:
+    """``x`` with each number of ``given`` applied at its place, as NumPy does one after the other.
+
+    Turn k takes the k-th number of each place that has so many, so that the functions applied are
+    as many as the numbers of one place. Those with most numbers come first, and drop out last.
     """
     order = np.argsort(places, kind="stable")
-    x, places = x[order], places[order]
-    while (again := places[1:] == places[:-1]).any():
-        starts = np.flatnonzero(np.append(True, ~again))
-        rank = np.arange(places.size) - np.repeat(starts, np.diff(starts, append=places.size))
-        left = rank % 2 == 0
-        pairs = np.flatnonzero(left[:-1] & again)
-        x = _core.replace(x, pairs, ufunc(x[pairs], x[pairs + 1]))
-        x, places = x[np.flatnonzero(left)], places[left]
-    return x, places
+    named, starts, counts = np.unique(places[order], return_index=True, return_counts=True)
+    most = np.argsort(-counts, kind="stable")
+    named, starts, counts = named[most], starts[most], counts[most]
+    now, ended = x[named], []
+    for turn in range(counts.max(initial=0)):
+        active = np.searchsorted(-counts, -turn)
+        ended.append(now[active:])
+        now = ufunc(now[:active], given[order[starts[:active] + turn]])
+    return _core.replace(x, named, concatenate([now, *reversed(ended)]))
 
 
 def _at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
     """``ufunc.at``: ``a[indices] += b``, in which a place that is named twice counts twice."""
     name = f"{ufunc.__name__}.at"
-    if ufunc not in _JOINED or b is None:
-        *most, last = (known.__name__ for known in _JOINED)
+    if ufunc not in _AT or b is None:
+        *most, last = (known.__name__ for known in _AT)
         raise TypeError(
             f"numpy.{name} is not among wyrmling's functions; those of {', '.join(most)} and "
             f"{last} are; where no place is named twice assign to the elements: "
@@ -149,14 +141,11 @@ def _at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
     x = _core.fixed(a, name, tuple(range(a.ndim)))
     given = reductions.cast_to(name, _core.broadcast_to(b, places.shape), a.dtype)
     given, places = _core.reshape(given, -1), places.ravel()
-    joined = _JOINED[ufunc]
-    if joined is np.add:
+    if ufunc in (np.add, np.subtract):
         sums = _core.scatter_rows(given, places, np.zeros(a.size, a.dtype))
         a[...] = ufunc(x, _core.reshape(sums, a.shape))
         return
-    given, places = _joined(joined, given, places)
-    flat = _core.reshape(x, -1)
-    flat = _core.replace(flat, places, ufunc(flat[places], given))
+    flat = _in_turns(ufunc, _core.reshape(x, -1), places, given)
     a[...] = _core.reshape(flat, a.shape)
 
 

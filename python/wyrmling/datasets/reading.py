@@ -13,6 +13,8 @@ import os
 import re
 import shutil
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -113,40 +115,11 @@ def read_described(
     ratings = check_flag("ratings", ratings)
     if rating is not None and not ratings:
         raise ValueError("rating_column: ratings are left out (ratings=False)")
-    columns = user, item, rating, weight, time
     if path.lower().endswith(".gz"):
-        with TemporaryDirectory() as folder:
-            text = _unpacked(path, folder)
-            try:
-                return _read(text, delimiter, header, ratings, *columns)
-            except (TypeError, ValueError) as error:
-                raise type(error)(str(error).replace(text, path)) from None
-    return _read(path, delimiter, header, ratings, *columns)
-
-
-def _unpacked(path: str, folder: str) -> str:
-    """The text of a file that gzip has compressed, as a file in a folder."""
-    text = os.path.join(folder, "text")
-    with gzip.open(path) as packed, open(text, "wb") as file:
-        try:
-            shutil.copyfileobj(packed, file, 1 << 20)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"{path}: cannot be read as a file of gzip: {error}") from None
-    return text
-
-
-def _read(
-    path: str,
-    delimiter: Delimiter | None,
-    header: bool | None,
-    ratings: bool,
-    user: Column | None,
-    item: Column | None,
-    rating: Column | None,
-    weight: Column | None,
-    time: Column | None,
-) -> tuple[Interactions, str]:
-    """As :func:`read_described`, of a file that is not compressed."""
+        with _unpacked(path) as text:
+            return read_described(
+                text, delimiter, header, ratings, user, item, rating, weight, time
+            )
     if is_parquet(path):
         for name, value in (("delimiter", delimiter), ("header", header)):
             if value is not None:
@@ -182,6 +155,22 @@ def _read(
     except ValueError as error:  # a weight below 0
         raise ValueError(f"{path}: {error} (counted from 0)") from None
     return read, ", ".join(words)
+
+
+@contextmanager
+def _unpacked(path: str) -> Iterator[str]:
+    """A file with the text of one that gzip has compressed, by whose name errors call it."""
+    with TemporaryDirectory() as folder:
+        text = os.path.join(folder, "text")
+        with gzip.open(path) as packed, open(text, "wb") as file:
+            try:
+                shutil.copyfileobj(packed, file, 1 << 20)
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                raise ValueError(f"{path}: cannot be read as a file of gzip: {error}") from None
+        try:
+            yield text
+        except (TypeError, ValueError) as error:
+            raise type(error)(str(error).replace(text, path)) from None
 
 
 def _described(what: str, place: tuple[int, str | None]) -> str:
