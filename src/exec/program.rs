@@ -328,12 +328,11 @@ impl Program {
     /// # Errors
     /// [`Error::Index`] if one holds indices, some of which are out of range.
     pub(crate) fn bind_variables(&self, executor: &mut Executor) -> Result<()> {
-        let plan = Arc::clone(executor.plan());
-        for (k, (leaf, bound)) in self.leaves.iter().zip(&plan.bounds).enumerate() {
+        for (k, leaf) in self.leaves.iter().enumerate() {
             if let Leaf::Independent(_, value) = leaf {
                 let data = value.view().data;
-                if let (Some(n), Slice::U32(indices)) = (bound, data) {
-                    check_indices(|| leaf.label(), indices, *n)?;
+                if let (Some(n), Slice::U32(indices)) = (executor.plan().bounds[k], data) {
+                    check_indices(|| leaf.label(), indices, n)?;
                 }
                 executor.bind(k, data);
             }
@@ -391,18 +390,17 @@ impl Program {
         let Some(mut executor) = self.take(inputs, wrt, length)? else {
             return Ok(());
         };
-        let plan = Arc::clone(executor.plan());
         self.bind_variables(&mut executor)?;
         for (&k, value) in self.inputs.iter().zip(inputs) {
             let data = value.view().data;
-            if let (Some(n), Slice::U32(indices)) = (plan.bounds[k], data) {
+            if let (Some(n), Slice::U32(indices)) = (executor.plan().bounds[k], data) {
                 check_indices(|| self.leaves[k].label(), indices, n)?;
             }
             executor.bind(k, data);
         }
         let _reading = Table::reading(self.tables.iter().map(|table| &**table))?;
         // Only of Python's runs somebody asks how long they take, and these are over at once.
-        let is_timed = cfg!(feature = "python") && plan.bytes() > LONG_RUN;
+        let is_timed = cfg!(feature = "python") && executor.plan().bytes() > LONG_RUN;
         let started = is_timed.then(Instant::now);
         // SAFETY: every leaf but tables was just bound, to arrays that are borrowed here or held
         // by this program, and all their indices compared with the plan's bounds.
@@ -459,6 +457,32 @@ impl Program {
     /// As [`run`](Self::run).
     pub fn value_and_grad(&self, inputs: &[Array]) -> Result<Both> {
         self.both(inputs, RunLength::Any).map(must)
+    }
+
+    /// As [`value_and_grad`](Self::value_and_grad), in the memory of what an earlier call returned where
+    /// that fits and nobody else has it: then it allocates nothing. Anything may stand there before.
+    ///
+    /// ```
+    /// use wyrmling::{Array, Input, Parameter};
+    ///
+    /// let (w, x) = (Parameter::new(2.0), Input::new(1.0));
+    /// let program = (w * x.clone()).square().freeze()?;
+    /// let mut results = program.value_and_grad(&[Array::from(1.0)])?;
+    /// program.value_and_grad_into(&[Array::from(3.0)], &mut results)?;
+    /// assert_eq!(results.0.item()?, 36.0);
+    /// # Ok::<(), wyrmling::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`run`](Self::run). Those of the inputs and of operators leave `results` as they are.
+    pub fn value_and_grad_into(&self, inputs: &[Array], results: &mut Both) -> Result<()> {
+        self.with(inputs, Wrt::All, RunLength::Any, &mut |executor| {
+            let (value, gradients) = &mut *results;
+            executor.value_into(value)?;
+            gradients.resize_with(executor.plan().sinks.len(), || None);
+            let mut numbered = gradients.iter_mut().enumerate();
+            numbered.try_for_each(|(k, gradient)| executor.gradient_into(k, gradient))
+        })
     }
 
     /// As [`value_and_grad`](Self::value_and_grad); `None` if the run may be long.

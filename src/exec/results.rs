@@ -54,6 +54,34 @@ impl Executor {
         })
     }
 
+    /// Writes the result over another value, in its memory if it fits there and nobody else has that.
+    ///
+    /// # Errors
+    /// As [`value`](Self::value).
+    pub(crate) fn value_into(&self, old: &mut Array) -> Result<()> {
+        let place = &self.plan().result;
+        let fits = equal_shapes(old.shape(), &place.ty.shape);
+        if !(fits && old.overwrite(self.read(place))) {
+            *old = self.value()?;
+        }
+        Ok(())
+    }
+
+    /// Writes gradient number `k` over another, in its memory if it fits there and nobody else has that.
+    ///
+    /// # Errors
+    /// As [`gradient`](Self::gradient).
+    pub(crate) fn gradient_into(&self, k: usize, old: &mut Option<Gradient>) -> Result<()> {
+        let is_written = match old {
+            Some(old) => self.overwrite(k, old)?,
+            None => false,
+        };
+        if !is_written {
+            *old = self.gradient(k)?;
+        }
+        Ok(())
+    }
+
     /// As [`gradient`](Self::gradient), in the memory of `spare` if it fits there and nobody else has it.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ use super::convert::{self, type_name};
 use super::operand::{answer, computed, node, pair};
 use super::variable::PyVariable;
 use crate::graph::{Variable, ops};
-use crate::rules::{self, OpRef, Operator};
+use crate::rules::{self, Described, OpRef, Operator};
 
 /// What computes an elementwise function.
 #[derive(Clone, Copy)]
@@ -34,8 +34,6 @@ pub(super) enum Computing {
 /// An elementwise function.
 pub(super) struct Elementwise {
     pub name: &'static str,
-    pub numpy: &'static [&'static str],
-    pub scipy: &'static [&'static str],
     pub compute: Computing,
     /// Makes the function of a module.
     function: for<'py> fn(&Bound<'py, PyModule>) -> PyResult<Bound<'py, PyCFunction>>,
@@ -169,7 +167,7 @@ macro_rules! for_python {
         $(for_python! { @method [$($method)?] [$($doc)+] $op $formula })*
 
         pub(super) const ALL: &[Option<Elementwise>] = &[$(
-            for_python! { @entry $op $function $operands [$($numpy),*] [$($scipy),*] },
+            for_python! { @entry $op $function $operands },
         )*];
     };
     (@function [$($doc:literal)+] $op:ident $function:ident ($x:ident)
@@ -223,17 +221,11 @@ macro_rules! for_python {
             }
         }
     };
-    (@entry $op:ident $function:ident ($x:ident, $y:ident, $z:ident) $numpy:tt $scipy:tt) => {
-        None::<Elementwise>
-    };
-    (@entry $op:ident $function:ident ($n:ident; $x:ident, $y:ident) $numpy:tt $scipy:tt) => {
-        None::<Elementwise>
-    };
-    (@entry $op:ident $function:ident $operands:tt $numpy:tt $scipy:tt) => {
+    (@entry $op:ident $function:ident ($x:ident, $y:ident, $z:ident)) => { None::<Elementwise> };
+    (@entry $op:ident $function:ident ($n:ident; $x:ident, $y:ident)) => { None::<Elementwise> };
+    (@entry $op:ident $function:ident $operands:tt) => {
         Some(Elementwise {
             name: stringify!($function),
-            numpy: &$numpy,
-            scipy: &$scipy,
             compute: for_python!(@compute $op $operands),
             function: |module| wrap_pyfunction!($function, module),
         })
@@ -263,11 +255,9 @@ macro_rules! python_files {
 
         /// Adds the functions to the module, by all their names.
         pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-            for entry in all() {
-                let function = (entry.function)(module)?;
-                for name in [&[entry.name], entry.numpy, entry.scipy].into_iter().flatten() {
-                    module.add(*name, &function)?;
-                }
+            let names = |of: &Described| [&[of.function], &of.numpy[..], &of.scipy].concat();
+            for (name, entry) in named(names) {
+                module.add(name, (entry.function)(module)?)?;
             }
             module.add_function(wrap_pyfunction!(elementwise, module)?)
         }
@@ -275,12 +265,28 @@ macro_rules! python_files {
 }
 rules::elementwise_files!(python_files);
 
+/// The functions by names that the rule table has for them.
+pub(super) fn named(
+    names: fn(&Described) -> Vec<&'static str>,
+) -> impl Iterator<Item = (&'static str, &'static Elementwise)> {
+    rules::descriptions().flat_map(move |entry| {
+        let found = entry.reference.and_then(|reference| {
+            let function = all().find(|entry| entry.name == reference.function)?;
+            Some((names(&reference), function))
+        });
+        let named =
+            found.map(|(names, function)| names.into_iter().map(move |name| (name, function)));
+        named.into_iter().flatten()
+    })
+}
+
 /// What the rule table says of elementwise functions, a dict each: names, formula, source, the
 /// intervals of each operand and its special points, and what it is for if it is internal.
 #[pyfunction]
 fn elementwise(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let described = rules::descriptions().filter_map(|entry| Some((entry, entry.reference?)));
-    let dict = described.map(|(entry, reference)| {
+    let described =
+        rules::descriptions().filter_map(|mut entry| Some((entry.reference.take()?, entry)));
+    let dict = described.map(|(reference, entry)| {
         let dict = PyDict::new(py);
         dict.set_item("operator", entry.name)?;
         dict.set_item("formula", entry.formula)?;
@@ -289,10 +295,8 @@ fn elementwise(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         dict.set_item("numpy", reference.numpy)?;
         dict.set_item("scipy", reference.scipy)?;
         dict.set_item("ordered", reference.ordered)?;
-        let domains: Vec<_> = reference.domains.iter().map(|d| d.to_vec()).collect();
-        dict.set_item("domains", domains)?;
-        let special: Vec<_> = reference.special.iter().map(|s| s.to_vec()).collect();
-        dict.set_item("special", special)?;
+        dict.set_item("domains", reference.domains)?;
+        dict.set_item("special", reference.special)?;
         dict.set_item("internal", entry.internal)?;
         Ok(dict)
     });

@@ -8,6 +8,15 @@
 /// A line: name, signature, and for whom it is.
 pub(super) type Export = (&'static str, &'static str, &'static str);
 
+/// The lines of a file's `EXPORTS`: one text, as a pointer to each word would be a relocation.
+pub(super) fn lines(exports: &'static str) -> impl Iterator<Item = Export> {
+    exports.split_terminator('\n').map(|line| {
+        let (name, rest) = line.split_once('\t').unwrap_or_default();
+        let (signature, home) = rest.split_once('\t').unwrap_or_default();
+        (name, signature, home)
+    })
+}
+
 /// The functions of a file: `name "signature" home;`, in which `home` is `numpy` (exported, and
 /// called where NumPy's function of this name is given a variable), `package` (exported), or `inner`
 /// (for the package's own modules). The file gets `EXPORTS`, and `register`, which adds them to the
@@ -15,11 +24,11 @@ pub(super) type Export = (&'static str, &'static str, &'static str);
 macro_rules! exports {
     ($($function:ident $(as $name:literal)? $signature:literal $home:ident;)*) => {
         /// What this file exports.
-        pub(super) const EXPORTS: &[$crate::python::export::Export] = &[$((
-            $crate::python::export::exports!(@name $function $($name)?),
-            $signature,
-            stringify!($home),
-        )),*];
+        pub(super) const EXPORTS: &str = concat!($(
+            $crate::python::export::exports!(@name $function $($name)?), "\t",
+            $signature, "\t",
+            stringify!($home), "\n",
+        )*);
 
         /// Adds the functions to the module.
         pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

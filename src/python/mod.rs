@@ -91,7 +91,9 @@ fn exported() -> Vec<export::Export> {
         bags::EXPORTS,
         linalg::EXPORTS,
     ]
-    .concat()
+    .into_iter()
+    .flat_map(export::lines)
+    .collect()
 }
 
 #[pymodule(gil_used = true)]

@@ -79,11 +79,8 @@ impl<T> ByAddress<T> {
 fn ufuncs(py: Python<'_>) -> PyResult<&'static ByAddress<Ufunc>> {
     static TABLE: Once<ByAddress<Ufunc>> = Once::new();
     TABLE.get_or_try_init(py, || {
-        let elementwise = elementwise::all().flat_map(|e| {
-            e.numpy
-                .iter()
-                .map(move |&name| (name, Ufunc::Elementwise(e)))
-        });
+        let elementwise = elementwise::named(|of| of.numpy.clone());
+        let elementwise = elementwise.map(|(name, e)| (name, Ufunc::Elementwise(e)));
         let products = [("matmul", Ufunc::Pair("matmul", ops::matmul))];
         ByAddress::new(&py.import("numpy")?, elementwise.chain(products))
     })
@@ -111,11 +108,8 @@ fn special(py: Python<'_>) -> PyResult<Option<&'static ByAddress<Ufunc>>> {
     if module.getattr_opt("gamma")?.is_none() {
         return Ok(None);
     }
-    let elementwise = elementwise::all().flat_map(|e| {
-        e.scipy
-            .iter()
-            .map(move |&name| (name, Ufunc::Elementwise(e)))
-    });
+    let elementwise = elementwise::named(|of| of.scipy.clone());
+    let elementwise = elementwise.map(|(name, e)| (name, Ufunc::Elementwise(e)));
     let composed = COMPOSED.map(|name| (name, Ufunc::Composed(name)));
     TABLE
         .get_or_try_init(py, || {

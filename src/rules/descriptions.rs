@@ -2,19 +2,28 @@
 //!
 //! The Python module shows names, formulas, sources, references and what is internal, and has no use
 //! for the cases. A library that reads the entries has the code of every case in it, as they point
-//! to it; this copy, made by the compiler, does not. Words are copied into one text: a pointer to each string
-//! would be a relocation too, which takes 24 bytes more of a shared library.
+//! to it; this copy, made by the compiler, does not. Words are copied into one text, and numbers into one array: a
+//! pointer to each would be a relocation too, which takes 24 bytes more of a shared library.
 
 use super::table::{Entry, FOLDERS, Reference};
 
 /// An entry without its cases.
-#[derive(Clone, Copy)]
 pub(crate) struct Description {
     pub name: &'static str,
     pub formula: &'static str,
     pub source: &'static str,
-    pub reference: Option<Reference>,
     pub internal: Option<&'static str>,
+    pub reference: Option<Described>,
+}
+
+/// As [`Reference`].
+pub(crate) struct Described {
+    pub function: &'static str,
+    pub numpy: Vec<&'static str>,
+    pub scipy: Vec<&'static str>,
+    pub ordered: bool,
+    pub domains: Vec<Vec<(f64, f64)>>,
+    pub special: Vec<Vec<f64>>,
 }
 
 /// Entry number `number`; `Err` with how many there are if they are fewer.
@@ -35,80 +44,147 @@ const fn entry(number: usize) -> Result<&'static Entry, usize> {
     Err(before)
 }
 
-const COUNT: usize = match entry(usize::MAX) {
-    Err(count) => count,
-    Ok(_) => 0,
-};
-
-/// The words of an entry.
-const fn words(entry: &Entry) -> [&[u8]; 4] {
-    let internal = match entry.internal {
-        Some(internal) => internal,
-        None => "",
-    };
-    [
-        entry.name.as_bytes(),
-        entry.formula.as_bytes(),
-        entry.source.as_bytes(),
-        internal.as_bytes(),
-    ]
+/// What is written one after the other, as far as there is room.
+struct Row<'a, T> {
+    to: &'a mut [T],
+    /// How much was written, or would have been.
+    length: usize,
 }
 
-/// Writes the words of all entries, each ended by a zero byte, as far as there is room; how many bytes they are.
-const fn write(to: &mut [u8]) -> usize {
-    let (mut number, mut at) = (0, 0);
+impl<T: Copy> Row<'_, T> {
+    const fn add(&mut self, x: &[T]) {
+        let end = self.length + x.len();
+        if end <= self.to.len() {
+            let (_, to) = self.to.split_at_mut(self.length);
+            to.split_at_mut(x.len()).0.copy_from_slice(x);
+        }
+        self.length = end;
+    }
+}
+
+type Words<'a> = Row<'a, u8>;
+
+/// Writes words, each ended by a space, and ends them by a zero byte.
+const fn add_names(words: &mut Words<'_>, names: &[&str]) {
+    let mut k = 0;
+    while k < names.len() {
+        words.add(names[k].as_bytes());
+        words.add(b" ");
+        k += 1;
+    }
+    words.add(b"\0");
+}
+
+/// Writes the words of all entries, each ended by a zero byte.
+const fn write_words<'a>(to: &'a mut [u8]) -> Words<'a> {
+    let mut words = Row { to, length: 0 };
+    let mut number = 0;
     while let Ok(entry) = entry(number) {
-        let words = words(entry);
+        let internal = match entry.internal {
+            Some(internal) => internal,
+            None => "",
+        };
+        let (function, [numpy, scipy]): (_, [&[&str]; 2]) = match entry.reference {
+            Some(reference) => (reference.function, [reference.numpy, reference.scipy]),
+            None => ("", [&[], &[]]),
+        };
+        let all = [entry.name, entry.formula, entry.source, internal, function];
         let mut k = 0;
-        while k < words.len() {
-            let end = at + words[k].len();
-            if end < to.len() {
-                to.split_at_mut(end)
-                    .0
-                    .split_at_mut(at)
-                    .1
-                    .copy_from_slice(words[k]);
-            }
-            at = end + 1;
+        while k < all.len() {
+            words.add(all[k].as_bytes());
+            words.add(b"\0");
             k += 1;
+        }
+        add_names(&mut words, numpy);
+        add_names(&mut words, scipy);
+        number += 1;
+    }
+    words
+}
+
+/// Writes the numbers of all references: whether one is ordered, how many operands it has, and for each how many
+/// intervals and their bounds, how many special points and these.
+const fn write_numbers<'a>(to: &'a mut [f64]) -> Row<'a, f64> {
+    let mut numbers = Row { to, length: 0 };
+    let mut number = 0;
+    while let Ok(entry) = entry(number) {
+        if let Some(Reference {
+            ordered,
+            domains,
+            special,
+            ..
+        }) = entry.reference
+        {
+            assert!(domains.len() == special.len());
+            numbers.add(&[if ordered { 1.0 } else { 0.0 }, domains.len() as f64]);
+            let mut k = 0;
+            while k < domains.len() {
+                numbers.add(&[domains[k].len() as f64]);
+                let mut at = 0;
+                while at < domains[k].len() {
+                    numbers.add(&[domains[k][at].0, domains[k][at].1]);
+                    at += 1;
+                }
+                numbers.add(&[special[k].len() as f64]);
+                numbers.add(special[k]);
+                k += 1;
+            }
         }
         number += 1;
     }
-    at
+    numbers
 }
 
-const LENGTH: usize = write(&mut []);
-
-/// What [`write`] writes.
-static WORDS: [u8; LENGTH] = {
-    let mut all = [0; LENGTH];
-    write(&mut all);
+/// What [`write_words`] writes.
+static WORDS: [u8; write_words(&mut []).length] = {
+    let mut all = [0; _];
+    write_words(&mut all);
     all
 };
 
-/// Of each entry.
-static REFERENCES: [Option<Reference>; COUNT] = {
-    let mut all = [None; COUNT];
-    let mut number = 0;
-    while let Ok(entry) = entry(number) {
-        all[number] = entry.reference;
-        number += 1;
-    }
+/// What [`write_numbers`] writes.
+static NUMBERS: [f64; write_numbers(&mut []).length] = {
+    let mut all = [0.0; _];
+    write_numbers(&mut all);
     all
 };
 
 /// Every built-in operator.
 pub(crate) fn descriptions() -> impl Iterator<Item = Description> {
     let words = str::from_utf8(&WORDS).expect("whole strings were copied");
-    let mut words = words.split('\0');
-    REFERENCES.iter().map(move |&reference| {
-        let mut next = || words.next().unwrap_or_default();
-        Description {
-            name: next(),
-            formula: next(),
-            source: next(),
+    let mut words = words.split_terminator('\0');
+    let mut numbers = NUMBERS.iter().copied();
+    std::iter::from_fn(move || {
+        let name = words.next()?;
+        let mut word = || words.next().unwrap_or_default();
+        let (formula, source, internal, function) = (word(), word(), word(), word());
+        let [numpy, scipy] = [(); 2].map(|()| word().split_terminator(' ').collect());
+        let mut number = || numbers.next().unwrap_or_default();
+        let reference = (!function.is_empty()).then(|| {
+            let ordered = number() != 0.0;
+            let operands = 0..number() as usize;
+            let operands = operands.map(|_| {
+                let domain = (0..number() as usize)
+                    .map(|_| (number(), number()))
+                    .collect();
+                (domain, (0..number() as usize).map(|_| number()).collect())
+            });
+            let (domains, special) = operands.unzip();
+            Described {
+                function,
+                numpy,
+                scipy,
+                ordered,
+                domains,
+                special,
+            }
+        });
+        Some(Description {
+            name,
+            formula,
+            source,
+            internal: Some(internal).filter(|internal| !internal.is_empty()),
             reference,
-            internal: Some(next()).filter(|internal| !internal.is_empty()),
-        }
+        })
     })
 }

@@ -15,6 +15,7 @@ mod exec;
 mod graph;
 mod hooks;
 mod ir;
+mod kept_results;
 mod kept_tables;
 mod lengths;
 mod native;

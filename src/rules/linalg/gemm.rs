@@ -38,6 +38,12 @@ const FEW: usize = 48;
 const DOTS: usize = 1 << 18;
 /// Elements of a matrix that is small.
 const SMALL: usize = 1 << 12;
+/// Multiplications of a product that is done before a tile would be chosen.
+const TINY: usize = 1 << 8;
+/// Rows, and columns, of a tiny product's result are fewer, so that no factor is looked through for subnormal numbers.
+const NARROW: usize = super::subnormal::USES;
+/// Rows, and columns, that a tiny product computes at once.
+const FOUR: usize = 4;
 /// Bytes of an operand that are read as they are.
 const NEAR: usize = 1 << 17;
 
@@ -132,6 +138,54 @@ fn small<T: Real>(
     product::multiply(unsafe {
         BlockProduct::new([m, k, n], left, right, (out.as_mut_ptr(), n), false)
     });
+}
+
+/// Whether [`tiny`] does a product of these sizes.
+#[inline]
+pub(super) fn is_tiny([m, k, n]: [usize; 3]) -> bool {
+    let fits = |length: usize| length.is_multiple_of(FOUR) && length < NARROW;
+    fits(m) && fits(n) && k <= TINY && m * k * n <= TINY
+}
+
+multiversion! {
+    /// Writes a product of few numbers, by [`FOUR`] rows and columns of the result at a time. Elements have the bits
+    /// that a tile would give them.
+    pub(super) fn tiny<T: Real>(
+        sides: [usize; 3],
+        a: (&[T], bool),
+        b: (&[T], bool),
+        out: &mut [T],
+    ) {
+        let ([m, k, n], (a, transpose_a), (b, transpose_b)) = (sides, a, b);
+        assert!(a.len() == m * k && b.len() == k * n && out.len() == m * n);
+        assert!(m.is_multiple_of(FOUR) && n.is_multiple_of(FOUR));
+        let (a_row, a_column) = if transpose_a { (1, m) } else { (k, 1) };
+        let (b_row, b_column) = if transpose_b { (1, k) } else { (n, 1) };
+        for (i, j) in (0..m).step_by(FOUR).flat_map(|i| (0..n).step_by(FOUR).map(move |j| (i, j))) {
+            let mut sums = [[T::zero(); FOUR]; FOUR];
+            for l in 0..k {
+                // SAFETY: rows and columns i, j and three after each are within the matrices, as l is, whose lengths
+                // were compared.
+                let (x, y) = unsafe {
+                    let x = a.as_ptr().add(i * a_row + l * a_column);
+                    let y = b.as_ptr().add(l * b_row + j * b_column);
+                    let y = match b_column {
+                        1 => y.cast::<[T; FOUR]>().read(),
+                        _ => [0, 1, 2, 3].map(|c| y.add(c * b_column).read()),
+                    };
+                    ([0, 1, 2, 3].map(|r| x.add(r * a_row).read()), y)
+                };
+                for r in 0..FOUR {
+                    for c in 0..FOUR {
+                        sums[r][c] = simd::mul_add::<M, T>(x[r], y[c], sums[r][c]);
+                    }
+                }
+            }
+            for r in 0..FOUR {
+                out[(i + r) * n + j..][..FOUR].copy_from_slice(&sums[r]);
+            }
+        }
+    }
 }
 
 multiversion! {
@@ -259,7 +313,7 @@ fn blocked<T: Real>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Real, multiply};
+    use super::{Real, is_tiny, multiply, tiny};
 
     fn integers<T: Real>(count: usize, seed: usize) -> Vec<T> {
         let number = |i: usize| T::of(((i * 7 + i / 3 + seed) % 5) as f64 - 2.0);
@@ -289,6 +343,38 @@ mod tests {
                 for n in [0, 1, 2, 7, 8, 15, 16, 17, 31, 47, 63, 64, 65, 100, 130] {
                     check::<f32>([m, k, n], 1);
                     check::<f64>([m, k, n], 1);
+                }
+            }
+        }
+    }
+
+    fn check_tiny<T: Real>(sides: [usize; 3]) {
+        let [m, k, n] = sides;
+        for (ta, tb) in [(false, false), (false, true), (true, false), (true, true)] {
+            let third = |x: T| x / T::of(3.0);
+            let (a, b) = (integers::<T>(m * k, 1), integers::<T>(k * n, 2));
+            let (a, b): (Vec<T>, Vec<T>) = (
+                a.into_iter().map(third).collect(),
+                b.into_iter().map(third).collect(),
+            );
+            let [mut out, mut expected] = [(); 2].map(|()| vec![T::of(f64::NAN); m * n]);
+            tiny(sides, (&a, ta), (&b, tb), &mut out);
+            multiply(sides, (&a, ta), (&b, tb), &mut expected, 1).unwrap();
+            let bits = |x: &[T]| x.iter().map(|x| x.to().to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&out), bits(&expected), "{sides:?} {ta} {tb}");
+        }
+    }
+
+    #[test]
+    fn tiny_products_have_the_bits_of_others() {
+        assert!(is_tiny([4, 4, 4]) && is_tiny([4, 1, 28]) && !is_tiny([4, 4, 6]));
+        for m in [0, 4, 8, 12, 28] {
+            for k in [0, 1, 2, 4, 7, 16] {
+                for n in [0, 4, 8, 12, 28] {
+                    if is_tiny([m, k, n]) {
+                        check_tiny::<f32>([m, k, n]);
+                        check_tiny::<f64>([m, k, n]);
+                    }
                 }
             }
         }

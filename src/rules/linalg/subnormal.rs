@@ -17,7 +17,7 @@ use crate::simd::subnormal::{all_at_most, any_tiny, lower, raise};
 const MOST: f64 = (1u64 << 20) as f64;
 
 /// How often each number is multiplied, at least, in a factor that is looked through.
-const USES: usize = 32;
+pub(super) const USES: usize = 32;
 
 /// Bytes of the largest factor that is looked through.
 const NEAR: usize = 1 << 20;
