@@ -32,6 +32,7 @@ mod place;
 mod plan;
 mod plan_cache;
 mod program;
+mod program_run;
 mod results;
 mod rows;
 mod sample_loss;

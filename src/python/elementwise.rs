@@ -255,9 +255,11 @@ macro_rules! python_files {
 
         /// Adds the functions to the module, by all their names.
         pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-            let names = |of: &Described| [&[of.function], &of.numpy[..], &of.scipy].concat();
-            for (name, entry) in named(names) {
-                module.add(name, (entry.function)(module)?)?;
+            for (of, entry) in described() {
+                let function = (entry.function)(module)?;
+                for name in [&[of.function], &of.numpy[..], &of.scipy].into_iter().flatten() {
+                    module.add(*name, &function)?;
+                }
             }
             module.add_function(wrap_pyfunction!(elementwise, module)?)
         }
@@ -265,27 +267,22 @@ macro_rules! python_files {
 }
 rules::elementwise_files!(python_files);
 
-/// The functions by names that the rule table has for them.
-pub(super) fn named(
-    names: fn(&Described) -> Vec<&'static str>,
-) -> impl Iterator<Item = (&'static str, &'static Elementwise)> {
-    rules::descriptions().flat_map(move |entry| {
-        let found = entry.reference.and_then(|reference| {
-            let function = all().find(|entry| entry.name == reference.function)?;
-            Some((names(&reference), function))
-        });
-        let named =
-            found.map(|(names, function)| names.into_iter().map(move |name| (name, function)));
-        named.into_iter().flatten()
-    })
+/// Each function with what the rule table says of it.
+pub(super) fn described() -> Vec<(Described, &'static Elementwise)> {
+    let described = rules::descriptions().into_iter().filter_map(|entry| {
+        let described = entry.reference?;
+        let function = all().find(|function| function.name == described.function)?;
+        Some((described, function))
+    });
+    described.collect()
 }
 
 /// What the rule table says of elementwise functions, a dict each: names, formula, source, the
 /// intervals of each operand and its special points, and what it is for if it is internal.
 #[pyfunction]
 fn elementwise(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let described =
-        rules::descriptions().filter_map(|mut entry| Some((entry.reference.take()?, entry)));
+    let described = rules::descriptions().into_iter();
+    let described = described.filter_map(|mut entry| Some((entry.reference.take()?, entry)));
     let dict = described.map(|(reference, entry)| {
         let dict = PyDict::new(py);
         dict.set_item("operator", entry.name)?;

@@ -460,7 +460,7 @@ type Row = (
 #[pyfunction]
 fn operators() -> Vec<Row> {
     let row = |e: Description| (e.name, e.formula, e.source, e.internal);
-    descriptions().map(row).collect()
+    descriptions().into_iter().map(row).collect()
 }
 
 exports! {

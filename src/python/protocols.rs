@@ -79,8 +79,11 @@ impl<T> ByAddress<T> {
 fn ufuncs(py: Python<'_>) -> PyResult<&'static ByAddress<Ufunc>> {
     static TABLE: Once<ByAddress<Ufunc>> = Once::new();
     TABLE.get_or_try_init(py, || {
-        let elementwise = elementwise::named(|of| of.numpy.clone());
-        let elementwise = elementwise.map(|(name, e)| (name, Ufunc::Elementwise(e)));
+        let elementwise = elementwise::described().into_iter().flat_map(|(of, e)| {
+            of.numpy
+                .into_iter()
+                .map(move |name| (name, Ufunc::Elementwise(e)))
+        });
         let products = [("matmul", Ufunc::Pair("matmul", ops::matmul))];
         ByAddress::new(&py.import("numpy")?, elementwise.chain(products))
     })
@@ -108,8 +111,11 @@ fn special(py: Python<'_>) -> PyResult<Option<&'static ByAddress<Ufunc>>> {
     if module.getattr_opt("gamma")?.is_none() {
         return Ok(None);
     }
-    let elementwise = elementwise::named(|of| of.scipy.clone());
-    let elementwise = elementwise.map(|(name, e)| (name, Ufunc::Elementwise(e)));
+    let elementwise = elementwise::described().into_iter().flat_map(|(of, e)| {
+        of.scipy
+            .into_iter()
+            .map(move |name| (name, Ufunc::Elementwise(e)))
+    });
     let composed = COMPOSED.map(|name| (name, Ufunc::Composed(name)));
     TABLE
         .get_or_try_init(py, || {

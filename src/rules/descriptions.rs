@@ -150,12 +150,12 @@ static NUMBERS: [f64; write_numbers(&mut []).length] = {
 };
 
 /// Every built-in operator.
-pub(crate) fn descriptions() -> impl Iterator<Item = Description> {
+pub(crate) fn descriptions() -> Vec<Description> {
     let words = str::from_utf8(&WORDS).expect("whole strings were copied");
     let mut words = words.split_terminator('\0');
     let mut numbers = NUMBERS.iter().copied();
-    std::iter::from_fn(move || {
-        let name = words.next()?;
+    let mut all = Vec::new();
+    while let Some(name) = words.next() {
         let mut word = || words.next().unwrap_or_default();
         let (formula, source, internal, function) = (word(), word(), word(), word());
         let [numpy, scipy] = [(); 2].map(|()| word().split_terminator(' ').collect());
@@ -164,9 +164,8 @@ pub(crate) fn descriptions() -> impl Iterator<Item = Description> {
             let ordered = number() != 0.0;
             let operands = 0..number() as usize;
             let operands = operands.map(|_| {
-                let domain = (0..number() as usize)
-                    .map(|_| (number(), number()))
-                    .collect();
+                let intervals = 0..number() as usize;
+                let domain = intervals.map(|_| (number(), number())).collect();
                 (domain, (0..number() as usize).map(|_| number()).collect())
             });
             let (domains, special) = operands.unzip();
@@ -179,12 +178,13 @@ pub(crate) fn descriptions() -> impl Iterator<Item = Description> {
                 special,
             }
         });
-        Some(Description {
+        all.push(Description {
             name,
             formula,
             source,
             internal: Some(internal).filter(|internal| !internal.is_empty()),
             reference,
-        })
-    })
+        });
+    }
+    all
 }

@@ -18,7 +18,7 @@ use crate::array::{Real, filled};
 use crate::error::Result;
 use crate::interrupt::Poller;
 use crate::simd::product::{self, BlockProduct, Left, Right, TALL, pack};
-use crate::simd::{self, multiversion};
+use crate::simd::{self, Isa, multiversion};
 use crate::split;
 
 /// Parts of a large result are multiples of this, so that registers are full.
@@ -140,32 +140,51 @@ fn small<T: Real>(
     });
 }
 
-/// Whether [`tiny`] does a product of these sizes.
+/// Writes a product of few numbers, by [`FOUR`] rows and columns of the result at a time, if these sizes and this
+/// processor are fit for it; whether they are. Elements have the bits that a tile would give them.
 #[inline]
-pub(super) fn is_tiny([m, k, n]: [usize; 3]) -> bool {
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(unused_variables, reason = "it does none there")
+)]
+pub(super) fn tiny<T: Real>(
+    sides: [usize; 3],
+    a: (&[T], bool),
+    b: (&[T], bool),
+    out: &mut [T],
+) -> bool {
+    let [m, k, n] = sides;
     let fits = |length: usize| length.is_multiple_of(FOUR) && length < NARROW;
-    fits(m) && fits(n) && k <= TINY && m * k * n <= TINY
+    let is_tiny = fits(m) && fits(n) && k <= TINY && m * k * n <= TINY;
+    #[cfg(target_arch = "x86_64")]
+    if is_tiny && Isa::active() >= Isa::Avx2 {
+        // SAFETY: the CPU was found to have both features.
+        unsafe { by_four(sides, a, b, out) };
+        return true;
+    }
+    false
 }
 
-multiversion! {
-    /// Writes a product of few numbers, by [`FOUR`] rows and columns of the result at a time. Elements have the bits
-    /// that a tile would give them.
-    pub(super) fn tiny<T: Real>(
-        sides: [usize; 3],
-        a: (&[T], bool),
-        b: (&[T], bool),
-        out: &mut [T],
-    ) {
-        let ([m, k, n], (a, transpose_a), (b, transpose_b)) = (sides, a, b);
-        assert!(a.len() == m * k && b.len() == k * n && out.len() == m * n);
-        assert!(m.is_multiple_of(FOUR) && n.is_multiple_of(FOUR));
-        let (a_row, a_column) = if transpose_a { (1, m) } else { (k, 1) };
-        let (b_row, b_column) = if transpose_b { (1, k) } else { (n, 1) };
-        for (i, j) in (0..m).step_by(FOUR).flat_map(|i| (0..n).step_by(FOUR).map(move |j| (i, j))) {
+/// See [`tiny`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn by_four<T: Real>(
+    sides: [usize; 3],
+    (a, transpose_a): (&[T], bool),
+    (b, transpose_b): (&[T], bool),
+    out: &mut [T],
+) {
+    let [m, k, n] = sides;
+    assert!(a.len() == m * k && b.len() == k * n && out.len() == m * n);
+    assert!(m.is_multiple_of(FOUR) && n.is_multiple_of(FOUR));
+    let (a_row, a_column) = if transpose_a { (1, m) } else { (k, 1) };
+    let (b_row, b_column) = if transpose_b { (1, k) } else { (n, 1) };
+    for i in (0..m).step_by(FOUR) {
+        for j in (0..n).step_by(FOUR) {
             let mut sums = [[T::zero(); FOUR]; FOUR];
             for l in 0..k {
-                // SAFETY: rows and columns i, j and three after each are within the matrices, as l is, whose lengths
-                // were compared.
+                // SAFETY: rows and columns i, j and three after each are within the matrices, as l is, whose
+                // lengths were compared.
                 let (x, y) = unsafe {
                     let x = a.as_ptr().add(i * a_row + l * a_column);
                     let y = b.as_ptr().add(l * b_row + j * b_column);
@@ -177,7 +196,7 @@ multiversion! {
                 };
                 for r in 0..FOUR {
                     for c in 0..FOUR {
-                        sums[r][c] = simd::mul_add::<M, T>(x[r], y[c], sums[r][c]);
+                        sums[r][c] = x[r].mul_add(y[c], sums[r][c]);
                     }
                 }
             }
@@ -313,7 +332,7 @@ fn blocked<T: Real>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Real, is_tiny, multiply, tiny};
+    use super::{Isa, Real, multiply, tiny};
 
     fn integers<T: Real>(count: usize, seed: usize) -> Vec<T> {
         let number = |i: usize| T::of(((i * 7 + i / 3 + seed) % 5) as f64 - 2.0);
@@ -348,7 +367,8 @@ mod tests {
         }
     }
 
-    fn check_tiny<T: Real>(sides: [usize; 3]) {
+    /// Whether a tiny product is done.
+    fn check_tiny<T: Real>(sides: [usize; 3]) -> bool {
         let [m, k, n] = sides;
         for (ta, tb) in [(false, false), (false, true), (true, false), (true, true)] {
             let third = |x: T| x / T::of(3.0);
@@ -358,23 +378,25 @@ mod tests {
                 b.into_iter().map(third).collect(),
             );
             let [mut out, mut expected] = [(); 2].map(|()| vec![T::of(f64::NAN); m * n]);
-            tiny(sides, (&a, ta), (&b, tb), &mut out);
+            if !tiny(sides, (&a, ta), (&b, tb), &mut out) {
+                return false;
+            }
             multiply(sides, (&a, ta), (&b, tb), &mut expected, 1).unwrap();
             let bits = |x: &[T]| x.iter().map(|x| x.to().to_bits()).collect::<Vec<_>>();
             assert_eq!(bits(&out), bits(&expected), "{sides:?} {ta} {tb}");
         }
+        true
     }
 
     #[test]
     fn tiny_products_have_the_bits_of_others() {
-        assert!(is_tiny([4, 4, 4]) && is_tiny([4, 1, 28]) && !is_tiny([4, 4, 6]));
+        let is_there = Isa::active() >= Isa::Avx2;
+        assert!(check_tiny::<f32>([4, 4, 4]) == is_there && !check_tiny::<f32>([4, 4, 6]));
         for m in [0, 4, 8, 12, 28] {
             for k in [0, 1, 2, 4, 7, 16] {
                 for n in [0, 4, 8, 12, 28] {
-                    if is_tiny([m, k, n]) {
-                        check_tiny::<f32>([m, k, n]);
-                        check_tiny::<f64>([m, k, n]);
-                    }
+                    assert!(m * k * n > 256 || check_tiny::<f32>([m, k, n]) == is_there);
+                    assert!(m * k * n > 256 || check_tiny::<f64>([m, k, n]) == is_there);
                 }
             }
         }

@@ -267,9 +267,7 @@ impl Operator for MatMul {
             return with_real!(out.data.dtype(), T => {
                 let (x, y) = (args[0].real::<T>(), args[1].real::<T>());
                 let out = T::slice_mut(&mut out.data);
-                let sizes = [s.m, s.k, s.n];
-                if gemm::is_tiny(sizes) {
-                    gemm::tiny(sizes, (x, self.transpose_a), (y, self.transpose_b), out);
+                if gemm::tiny([s.m, s.k, s.n], (x, self.transpose_a), (y, self.transpose_b), out) {
                     return Ok(());
                 }
                 product(*self, s, x, y, out, split::threads(s.time()))
