@@ -6,12 +6,16 @@ use std::sync::Arc;
 
 use super::analysis::Request;
 use super::executor::Executor;
-use super::leaf::{Leaf, Length, check_input, check_lengths};
+#[cfg(feature = "python")]
+use super::leaf::check_input;
+use super::leaf::{Leaf, Length, check_lengths};
 use super::lower::lower;
 use super::per_sample::{Lookups, per_sample};
 use super::plan::{Plan, Wrt};
 use super::plan_cache::Plans;
-use crate::array::{Array, Shape, Slice, Type};
+#[cfg(feature = "python")]
+use crate::array::Array;
+use crate::array::{Shape, Slice, Type};
 use crate::error::{Error, Result};
 use crate::ir::{Adjoint, Function, adjoint, pushforward};
 use crate::rules::check_indices;

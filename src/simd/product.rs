@@ -216,8 +216,9 @@ unsafe fn panels<V: Vector<T>, T: Real, const C: usize>(block: BlockProduct<T>) 
         let width = left.min(C * V::LANES);
         let registers = width.div_ceil(V::LANES);
         tile.last = width - (registers - 1) * V::LANES;
-        // A single register is one without vector instructions: its code is not worth its bytes twice.
-        let is_whole = C > 1 && tile.last == V::LANES;
+        // A single register is one without vector instructions, and four have masks, which cost nothing, for the few
+        // columns beside panels of four: their code is not worth its bytes twice.
+        let is_whole = (C == 2 || C == 4 && registers == C) && tile.last == V::LANES;
         if block.b.is_packed {
             tile.b_row = width;
         }
@@ -225,12 +226,11 @@ unsafe fn panels<V: Vector<T>, T: Real, const C: usize>(block: BlockProduct<T>) 
         // SAFETY: by the conditions of this function.
         unsafe {
             match (registers, is_whole) {
-                (1, true) => tile.strip::<V, 1, true>(rows, packed),
-                (1, false) => tile.strip::<V, 1, false>(rows, packed),
-                (2, true) if C >= 2 => tile.strip::<V, 2, true>(rows, packed),
-                (2, false) if C >= 2 => tile.strip::<V, 2, false>(rows, packed),
-                (3, true) if C >= 3 => tile.strip::<V, 3, true>(rows, packed),
-                (3, false) if C >= 3 => tile.strip::<V, 3, false>(rows, packed),
+                (1, true) if C == 2 => tile.strip::<V, 1, true>(rows, packed),
+                (1, _) => tile.strip::<V, 1, false>(rows, packed),
+                (2, true) if C == 2 => tile.strip::<V, 2, true>(rows, packed),
+                (2, _) if C >= 2 => tile.strip::<V, 2, false>(rows, packed),
+                (3, _) if C >= 3 => tile.strip::<V, 3, false>(rows, packed),
                 (4, true) if C >= 4 => tile.strip::<V, 4, true>(rows, packed),
                 (_, _) if C >= 4 => tile.strip::<V, 4, false>(rows, packed),
                 (_, _) => {}

@@ -28,12 +28,12 @@ pub unsafe trait Vector<T>: Copy {
     unsafe fn splat(x: T) -> Self;
     /// Reads `LANES` elements. `from` must be valid for reading them.
     unsafe fn load(from: *const T) -> Self;
-    /// Reads the first `count < LANES` elements, the other lanes are 0. `from`
+    /// Reads the first `count <= LANES` elements, the other lanes are 0. `from`
     /// must be valid for reading `count` elements.
     unsafe fn load_first(from: *const T, count: usize) -> Self;
     /// Writes `LANES` elements. `to` must be valid for writing them.
     unsafe fn store(self, to: *mut T);
-    /// Writes the first `count < LANES` elements. `to` must be valid for writing `count` elements.
+    /// Writes the first `count <= LANES` elements. `to` must be valid for writing `count` elements.
     unsafe fn store_first(self, to: *mut T, count: usize);
     /// `self + b`, lane by lane.
     unsafe fn add(self, b: Self) -> Self;
@@ -71,8 +71,12 @@ unsafe impl<M: Machine, T: Float> Vector<T> for One<M, T> {
         One(unsafe { from.read() }, PhantomData)
     }
     #[inline(always)]
-    unsafe fn load_first(_: *const T, _: usize) -> Self {
-        One(T::zero(), PhantomData)
+    unsafe fn load_first(from: *const T, count: usize) -> Self {
+        match count {
+            0 => One(T::zero(), PhantomData),
+            // SAFETY: one element is valid there, by the condition of the function.
+            _ => unsafe { Self::load(from) },
+        }
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut T) {
@@ -80,7 +84,12 @@ unsafe impl<M: Machine, T: Float> Vector<T> for One<M, T> {
         unsafe { to.write(self.0) }
     }
     #[inline(always)]
-    unsafe fn store_first(self, _: *mut T, _: usize) {}
+    unsafe fn store_first(self, to: *mut T, count: usize) {
+        if count > 0 {
+            // SAFETY: one element is valid there, by the condition of the function.
+            unsafe { self.store(to) }
+        }
+    }
     #[inline(always)]
     unsafe fn add(self, b: Self) -> Self {
         One(self.0 + b.0, PhantomData)
@@ -272,29 +281,29 @@ mod x86 {
     #[target_feature(enable = "avx2,fma")]
     #[inline]
     fn first_f32(count: usize) -> __m256i {
-        debug_assert!(count < 8);
-        // SAFETY: 8 entries from `8 - count % 8`, which is at most 8 of 16.
-        unsafe { _mm256_loadu_si256(FIRST_F32.as_ptr().add(8 - count % 8).cast()) }
+        debug_assert!(count <= 8);
+        // SAFETY: 8 entries from `8 - count.min(8)`, which is at most 8 of 16.
+        unsafe { _mm256_loadu_si256(FIRST_F32.as_ptr().add(8 - count.min(8)).cast()) }
     }
 
     #[target_feature(enable = "avx2,fma")]
     #[inline]
     fn first_f64(count: usize) -> __m256i {
-        debug_assert!(count < 4);
-        // SAFETY: 4 entries from `4 - count % 4`, which is at most 4 of 8.
-        unsafe { _mm256_loadu_si256(FIRST_F64.as_ptr().add(4 - count % 4).cast()) }
+        debug_assert!(count <= 4);
+        // SAFETY: 4 entries from `4 - count.min(4)`, which is at most 4 of 8.
+        unsafe { _mm256_loadu_si256(FIRST_F64.as_ptr().add(4 - count.min(4)).cast()) }
     }
 
     #[inline(always)]
     fn first_f32_wide(count: usize) -> __mmask16 {
-        debug_assert!(count < 16);
-        !(u16::MAX << (count % 16))
+        debug_assert!(count <= 16);
+        !(u32::MAX << (count % 32)) as u16
     }
 
     #[inline(always)]
     fn first_f64_wide(count: usize) -> __mmask8 {
-        debug_assert!(count < 8);
-        !(u8::MAX << (count % 8))
+        debug_assert!(count <= 8);
+        !(u32::MAX << (count % 32)) as u8
     }
 
     macro_rules! register {
@@ -465,4 +474,7 @@ mod x86 {
         _mm512_fmadd_pd,
         sum_f64_wide
     );
+
+    #[cfg(test)]
+    mod tests;
 }
