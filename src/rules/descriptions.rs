@@ -45,13 +45,13 @@ const fn entry(number: usize) -> Result<&'static Entry, usize> {
 }
 
 /// What is written one after the other, as far as there is room.
-struct Row<'a, T> {
+struct Copied<'a, T> {
     to: &'a mut [T],
     /// How much was written, or would have been.
     length: usize,
 }
 
-impl<T: Copy> Row<'_, T> {
+impl<T: Copy> Copied<'_, T> {
     const fn add(&mut self, x: &[T]) {
         let end = self.length + x.len();
         if end <= self.to.len() {
@@ -62,10 +62,8 @@ impl<T: Copy> Row<'_, T> {
     }
 }
 
-type Words<'a> = Row<'a, u8>;
-
 /// Writes words, each ended by a space, and ends them by a zero byte.
-const fn add_names(words: &mut Words<'_>, names: &[&str]) {
+const fn add_names(words: &mut Copied<'_, u8>, names: &[&str]) {
     let mut k = 0;
     while k < names.len() {
         words.add(names[k].as_bytes());
@@ -76,8 +74,8 @@ const fn add_names(words: &mut Words<'_>, names: &[&str]) {
 }
 
 /// Writes the words of all entries, each ended by a zero byte.
-const fn write_words<'a>(to: &'a mut [u8]) -> Words<'a> {
-    let mut words = Row { to, length: 0 };
+const fn write_words<'a>(to: &'a mut [u8]) -> Copied<'a, u8> {
+    let mut words = Copied { to, length: 0 };
     let mut number = 0;
     while let Ok(entry) = entry(number) {
         let internal = match entry.internal {
@@ -104,8 +102,8 @@ const fn write_words<'a>(to: &'a mut [u8]) -> Words<'a> {
 
 /// Writes the numbers of all references: whether one is ordered, how many operands it has, and for each how many
 /// intervals and their bounds, how many special points and these.
-const fn write_numbers<'a>(to: &'a mut [f64]) -> Row<'a, f64> {
-    let mut numbers = Row { to, length: 0 };
+const fn write_numbers<'a>(to: &'a mut [f64]) -> Copied<'a, f64> {
+    let mut numbers = Copied { to, length: 0 };
     let mut number = 0;
     while let Ok(entry) = entry(number) {
         if let Some(Reference {
