@@ -21,6 +21,7 @@ use crate::table::{Table, moves};
 const MOVED: usize = 64;
 
 multiversion! {
+    @avx2
     /// Sums the rows of bags, which are of a table with so many rows.
     ///
     /// # Errors
@@ -49,6 +50,7 @@ multiversion! {
 }
 
 multiversion! {
+    @avx2
     /// Writes the sum of the terms of each bag, times the weight, for each of its places.
     ///
     /// # Errors

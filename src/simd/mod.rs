@@ -203,7 +203,9 @@ pub fn mul_add<M: Machine, T: num_traits::Float>(a: T, b: T, c: T) -> T {
 /// `#[inline(always)]`.
 ///
 /// Accepted: generic type parameters with one bound each (none may be called
-/// `M`), further bounds in a `where` clause, plain argument names.
+/// `M`), further bounds in a `where` clause, plain argument names. With `@avx2` before the
+/// function a CPU that has AVX-512 runs the copy for AVX2: what waits for memory gains nothing by
+/// wider registers, and every copy is bytes of a wheel.
 ///
 /// ```ignore
 /// multiversion! {
@@ -229,6 +231,7 @@ pub fn mul_add<M: Machine, T: num_traits::Float>(a: T, b: T, c: T) -> T {
 /// ```
 macro_rules! multiversion {
     (
+        $(@$most:ident)?
         $(#[$meta:meta])*
         $vis:vis fn $name:ident $(<$($generic:ident : $bound:path),+ $(,)?>)?
         ($machine:ident : M $(, $arg:ident : $type:ty)* $(,)?) $(-> $ret:ty)?
@@ -271,20 +274,27 @@ macro_rules! multiversion {
                 body::<_, $($($generic),+)?>(machine, $($arg),*)
             }
 
+            #[cfg(target_arch = "x86_64")]
+            const IS_WIDE: bool = concat!($(stringify!($most))?).is_empty();
             match $crate::simd::Isa::active() {
-                // SAFETY: `Isa::active` is `Avx2` only if the CPU was found to
-                // have both features that this copy enables.
-                #[cfg(target_arch = "x86_64")]
-                $crate::simd::Isa::Avx2 => unsafe { avx2 $(::<$($generic),+>)? ($($arg),*) },
                 // SAFETY: `Isa::active` is `Avx512` only if the CPU was found to
                 // have all six features that this copy enables.
                 #[cfg(target_arch = "x86_64")]
-                $crate::simd::Isa::Avx512 => unsafe { avx512 $(::<$($generic),+>)? ($($arg),*) },
+                $crate::simd::Isa::Avx512 if IS_WIDE => unsafe {
+                    avx512 $(::<$($generic),+>)? ($($arg),*)
+                },
+                // SAFETY: `Isa::active` is `Avx2` or more only if the CPU was found to
+                // have both features that this copy enables.
+                #[cfg(target_arch = "x86_64")]
+                $crate::simd::Isa::Avx2 | $crate::simd::Isa::Avx512 => unsafe {
+                    avx2 $(::<$($generic),+>)? ($($arg),*)
+                },
                 _ => body::<_, $($($generic),+)?>($crate::simd::Scalar, $($arg),*),
             }
         }
     };
     (
+        $(@$most:ident)?
         $(#[$meta:meta])*
         $vis:vis fn $name:ident $(<$($generic:ident : $bound:path),+ $(,)?>)?
         ($($arg:ident : $type:ty),* $(,)?) $(-> $ret:ty)?
@@ -292,6 +302,7 @@ macro_rules! multiversion {
         $body:block
     ) => {
         $crate::simd::multiversion! {
+            $(@$most)?
             $(#[$meta])*
             $vis fn $name $(<$($generic: $bound),+>)? (_machine: M $(, $arg: $type)*) $(-> $ret)?
             $(where $($subject: $also),+)?

@@ -60,6 +60,7 @@ pub struct Bag {
 }
 
 multiversion! {
+    @avx2
     fn sum_bags<T: Real>(
         m: M, x: &[T], width: usize, bags: BagIndex<'_>, weights: Option<&[T]>, out: &mut [T],
     ) -> Result<()> {
@@ -163,6 +164,7 @@ pub struct BagRows {
 }
 
 multiversion! {
+    @avx2
     fn add_rows<T: Real>(
         _m: M, g: &[T], width: usize, bags: BagIndex<'_>, weights: Option<&[T]>, out: &mut [T],
     ) -> Result<()> {
