@@ -346,8 +346,9 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     internal: None,
     cases: || {
         let mut cases = Vec::new();
-        let sizes: [([usize; 3], &[usize], &[usize]); 8] = [
+        let sizes: [([usize; 3], &[usize], &[usize]); 9] = [
             ([2, 3, 4], &[], &[]),
+            ([4, 3, 8], &[], &[]),
             ([1, 5, 1], &[], &[]),
             ([1, 5, 20], &[], &[]),
             ([20, 6, 1], &[], &[]),
