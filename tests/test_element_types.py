@@ -311,3 +311,21 @@ def test_what_a_reduction_starts_from_does_not_widen(name):
     (result * 2.0).backward()
     assert start.grad.dtype == np.float64
     assert start.grad == {"max": 0.0, "nanmax": 0.0, "prod": 7.5}.get(name, 2.0)
+
+
+@pytest.mark.parametrize("dtype", [int, bool, np.float32])
+@pytest.mark.parametrize("name", ["clip", "einsum"])
+def test_a_type_that_would_round_is_refused(name, dtype):
+    call = {
+        "clip": lambda x: np.clip(x, 0.0, 2.0, dtype=dtype),
+        "einsum": lambda x: np.einsum("i,i", x, x, dtype=dtype),
+    }[name]
+    x = np.array([1.5, 2.5])
+    if name == "clip" and dtype is np.float32:  # of the same kind
+        np.testing.assert_array_equal(call(wy.Variable(x)).value, call(x), strict=True)
+        return
+    for given in (x, wy.Variable(x)):
+        with pytest.raises(TypeError, match=r"cast|cannot be computed in"):
+            call(given)
+    unsafe = np.einsum("i,i", wy.Variable(x), x, dtype=np.float32, casting="unsafe")
+    assert unsafe.dtype == np.float32

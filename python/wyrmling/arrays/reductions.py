@@ -52,6 +52,15 @@ def cast_to(name: str, x: Like, dtype: npt.DTypeLike | None) -> Any:
         raise TypeError(f"{name}: {error}") from None
 
 
+def as_type(name: str, x: Any, dtype: Any, casting: Any = "same_kind") -> Any:
+    """An operand in the type in which is computed. Raises TypeError if ``casting`` forbids it."""
+    found = cast_to(name, x, dtype)
+    kind = getattr(x, "dtype", constant(x).dtype)
+    if dtype is not None and not np.can_cast(kind, found.dtype, casting):
+        raise TypeError(f"{name}: dtype: {kind} cannot be computed in as {np.dtype(dtype)}")
+    return found
+
+
 def computed_in(name: str, x: Like, dtype: npt.DTypeLike | None, *, averaged: bool = False) -> Any:
     """The elements in the type in which a reduction computes.
 

@@ -177,15 +177,6 @@ def _reduceat(
     return finished(name, _core.stack(found, along_axis), out)
 
 
-def _as_type(name: str, x: Any, dtype: Any) -> Any:
-    """An operand in the type in which is computed. Raises TypeError if it would be rounded."""
-    found = reductions.cast_to(name, x, dtype)
-    kind = constant(x).dtype
-    if not np.can_cast(kind, found.dtype, "same_kind"):
-        raise TypeError(f"{name}: dtype: {kind} cannot be computed in as {np.dtype(dtype)}")
-    return found
-
-
 def _called(
     ufunc: np.ufunc,
     *inputs: Any,
@@ -201,7 +192,7 @@ def _called(
     if more and (ufunc.signature is None or ufunc is np.matmul):
         raise _refused(name, sorted(more))
     if dtype is not None:
-        inputs = tuple(_as_type(name, x, dtype) for x in inputs)
+        inputs = tuple(reductions.as_type(name, x, dtype) for x in inputs)
     if isinstance(out, tuple) and len(out) > 1:
         raise _refused(name, ["out"])
     mask = reductions.mask_of(name, where)
