@@ -2,7 +2,8 @@
 //!
 //! Types follow NumPy 2: float32 and float64 meet in float64; a Python number and a boolean
 //! take the type of what they meet; a NumPy scalar keeps its own, as an array does. A list that
-//! has a variable somewhere is the array of its items, as NumPy's functions take a list of numbers.
+//! has a variable somewhere is the array of its items, as NumPy's functions take a list of numbers; there a
+//! Python number is float64.
 
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
