@@ -300,3 +300,11 @@ def test_out_without_its_name():
         np.testing.assert_array_equal(out.value, f(x.value, x.value))
     with pytest.raises(TypeError, match="positional arguments but 4"):
         np.outer(x, x, out, out)
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+def test_nothing_can_be_put_where_there_are_no_elements(mode):
+    for empty in (np.zeros(0), wy.array(np.zeros(0))):
+        with pytest.raises(IndexError):
+            np.put(empty, [0], 1.0, mode=mode)
+        np.put(empty, [], 1.0, mode=mode)
