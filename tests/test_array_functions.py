@@ -293,8 +293,9 @@ def test_what_nan_to_num_and_polyval_take():
     assert y.dtype == np.float32
     np.testing.assert_array_equal(y.value, np.nan_to_num(x))
     np.testing.assert_array_equal(np.polyval([], wy.Variable(x)).value, np.polyval([], x))
-    with pytest.raises(NotImplementedError, match="nan_to_num: copy=False"):
-        np.nan_to_num(wy.Variable(x), copy=False)
+    z = wy.Variable(x) * np.float32(1.0)
+    assert np.nan_to_num(z, copy=False, nan=5.0) is z
+    np.testing.assert_array_equal(z.value, np.nan_to_num(x, nan=5.0))
     with pytest.raises(ValueError, match="polyval: p: expected the coefficients"):
         wy.polyval(2.0, wy.Variable(x))
 
@@ -387,6 +388,31 @@ def test_bins_between_what_is_not_finite_are_refused(bad):
         for call in (f, lambda v, f=f: wy.vjp(f, v)):
             with pytest.raises(ValueError, match=r"autodetected range of .* is not finite"):
                 call(x)
+
+
+def test_the_number_of_bins_by_a_rule(rng):
+    x = rng.normal(size=50)
+    for rule in ("auto", "fd", "sqrt"):
+        counts, edges = np.histogram(x, rule)
+        got = np.histogram(wy.Variable(x), rule)
+        np.testing.assert_array_equal(got[0], counts)
+        np.testing.assert_allclose(got[1].value, edges, rtol=1e-14)
+        traced = wy.vjp(lambda v, rule=rule: np.histogram_bin_edges(v, rule), x)[0]
+        np.testing.assert_allclose(traced, edges, rtol=1e-14)
+    with pytest.raises(TypeError, match="bins: a rule"):
+        np.histogram(x, "auto", weights=wy.Variable(x))
+    for f in (np.histogram, np.histogram_bin_edges):
+        with pytest.raises(ValueError, match="too many"):
+            f(wy.Variable([1.0, np.nextafter(1.0, 2.0)]), 10)
+
+
+@pytest.mark.parametrize("places", [np.array([3, 1, 2], np.uint8), np.array([True, False, True])])
+def test_steps_between_places_of_small_integers_are_numpys(places):
+    y = np.array([[1.0, 2.0, 4.0], [3.0, 0.5, 1.0]])
+    trapezoid = getattr(np, "trapezoid" if hasattr(np, "trapezoid") else "trapz")
+    got, back = wy.vjp(lambda v: trapezoid(v, places), y)
+    np.testing.assert_array_equal(got, trapezoid(y, places))
+    np.testing.assert_allclose(np.vdot(back(np.ones(2)), y), got.sum())
 
 
 def test_interp_takes_no_matrix(rng):

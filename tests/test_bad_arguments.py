@@ -249,7 +249,6 @@ DEVIATIONS = [
     (".*", "casting|keepdims|axes", "answers, .*(must be|should be) .*", "None is the default"),
     (".*", "initial", "answers, .* reduction operation .*", "None is the default"),
     (".*", "weights", ".*: weights: quantiles of weighted .*", "refused by name"),
-    (".*", "bins", ".* bins by a rule .* is for plain arrays.*", "refused by name"),
     (
         ".*",
         "dtype",

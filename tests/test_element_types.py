@@ -262,3 +262,70 @@ def test_arrays_of_few_elements(shape):
         value, slope = wy.value_and_grad(f)(x)
         assert value == pytest.approx(f(x))
         assert np.shape(slope) == shape
+
+
+SINGLE = np.array([1.5, 2.5], np.float32)
+# What NumPy makes arrays of before it looks at their types.
+OF_ARRAYS = {
+    "dot": np.dot,
+    "dot method": lambda x, y: x.dot(y),
+    "outer": np.outer,
+    "stack": lambda x, y: np.stack([x[0], y]),
+    "array": lambda x, y: np.sum(x * [x[0], y]) * x,
+    "hstack": lambda x, y: np.hstack([x, y]),
+    "block": lambda x, y: np.block([[x], [np.full(2, y, type(y))]]),
+    "concatenate": lambda x, y: np.concatenate([x, y], None),
+    "union1d": np.union1d,
+    "geomspace": lambda x, y: np.geomspace(x, y, 3),
+    "choose": lambda x, y: np.choose([0, 1], [x, y]),
+    "select": lambda x, y: np.select([x > 2.0, x > 1.0], [x, y], y),
+    "sum": lambda x, y: np.sum(x, initial=y),
+}
+
+
+@pytest.mark.parametrize("y", [0.1, 3, True, np.int8(3), np.float32(0.1), np.float64(0.1)])
+@pytest.mark.parametrize("name", OF_ARRAYS)
+def test_numbers_that_become_arrays_have_their_types(name, y):
+    f = OF_ARRAYS[name]
+    expected = f(SINGLE, y)
+    for got in (f(wy.Variable(SINGLE), y).value, wy.vjp(lambda x: f(x, y), SINGLE)[0]):
+        np.testing.assert_allclose(got, expected, rtol=1e-7 if expected.itemsize == 4 else 1e-15)
+        assert got.dtype == expected.dtype
+
+
+@pytest.mark.parametrize("y", [[True, False], np.array([3, 2], "i1"), np.array([True, False])])
+@pytest.mark.parametrize("join", [np.hstack, np.vstack, np.column_stack])
+def test_joined_small_integers_and_truth_are_single(join, y):
+    for parts in ([SINGLE, y], [y, SINGLE]):
+        got = join([wy.Variable(x) if x is SINGLE else x for x in parts])
+        np.testing.assert_array_equal(got.value, join(parts), strict=True)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "nansum", "nanmax"])
+def test_what_a_reduction_starts_from_does_not_widen(name):
+    f, start = getattr(np, name), wy.Variable(np.float64(0.1))
+    x = wy.Variable(SINGLE)
+    result = f(x, initial=start)
+    assert result.dtype == np.float32
+    assert result.item() == f(SINGLE, initial=np.float64(0.1))
+    (result * 2.0).backward()
+    assert start.grad.dtype == np.float64
+    assert start.grad == {"max": 0.0, "nanmax": 0.0, "prod": 7.5}.get(name, 2.0)
+
+
+@pytest.mark.parametrize("dtype", [int, bool, np.float32])
+@pytest.mark.parametrize("name", ["clip", "einsum"])
+def test_a_type_that_would_round_is_refused(name, dtype):
+    call = {
+        "clip": lambda x: np.clip(x, 0.0, 2.0, dtype=dtype),
+        "einsum": lambda x: np.einsum("i,i", x, x, dtype=dtype),
+    }[name]
+    x = np.array([1.5, 2.5])
+    if name == "clip" and dtype is np.float32:  # of the same kind
+        np.testing.assert_array_equal(call(wy.Variable(x)).value, call(x), strict=True)
+        return
+    for given in (x, wy.Variable(x)):
+        with pytest.raises(TypeError, match=r"cast|cannot be computed in"):
+            call(given)
+    unsafe = np.einsum("i,i", wy.Variable(x), x, dtype=np.float32, casting="unsafe")
+    assert unsafe.dtype == np.float32

@@ -71,3 +71,12 @@ def test_systems_with_subnormal_pivots(matrix, right):
         slope = wy.grad(lambda v: np.sum(wy.linalg.solve(a, v) * b))(b)
         largest = np.abs(expected).max()
         np.testing.assert_allclose(slope, expected, rtol=1e-9, atol=1e-12 * largest)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4)])
+@pytest.mark.parametrize("exponent", [-460, 340, 460])
+def test_gradient_of_the_pseudoinverse_of_large_and_small_numbers(shape, exponent, rng):
+    """It is that of numbers around 1, times a power of two."""
+    x, scale = rng.normal(size=shape), 2.0**exponent
+    gradient = wy.grad(lambda a: (np.linalg.pinv(a) * np.arange(a.size).reshape(a.T.shape)).sum())
+    np.testing.assert_allclose(gradient(x * scale) * scale * scale, gradient(x), rtol=1e-9)

@@ -231,7 +231,10 @@ def test_what_where_leaves_out_has_no_gradient(masked, plain, mode):
         np.testing.assert_allclose(gradients[b], found, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["multiply", "divide", "maximum", "minimum", "fmin", "logaddexp"])
+AT = ["add", "subtract", "multiply", "divide", "maximum", "minimum", "fmin", "logaddexp"]
+
+
+@pytest.mark.parametrize("name", AT)
 def test_at_takes_a_place_as_often_as_it_is_named(name, rng):
     x, v = rng.uniform(0.5, 2.0, 5), rng.uniform(0.9, 1.2, 3000)
     places = rng.integers(-2, 5, 3000)
@@ -248,7 +251,7 @@ def test_at_takes_a_place_as_often_as_it_is_named(name, rng):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "maximum", "fmin"])
 def test_at_takes_numbers_that_overflow_or_are_none(name, dtype):
-    """The product of several numbers of a place may be infinite where the result is not."""
+    """Several numbers of a place may overflow together where the result does not."""
     large = float(np.sqrt(np.finfo(dtype).max)) * 2.0
     ufunc, small = getattr(np, name), 1.0 / large
     for start, numbers in (
@@ -256,6 +259,8 @@ def test_at_takes_numbers_that_overflow_or_are_none(name, dtype):
         ([large, 1.0], [small, small]),
         ([large, 0.0], [large, -0.0, np.inf]),
         ([-0.0, np.nan], [0.0, 1.0, np.nan]),
+        ([-np.finfo(dtype).max, 1.0], [np.finfo(dtype).max] * 2),
+        ([np.finfo(dtype).max, 1.0], [np.finfo(dtype).max] * 2),
         ([1.0, 2.0], []),
     ):
         for places in ([0] * len(numbers), [1, *[0] * len(numbers)][: len(numbers)]):
@@ -285,3 +290,21 @@ def test_functions_of_pieces_of_a_graph_have_no_gradient_elsewhere():
         np.testing.assert_allclose(x.grad, expected, rtol=1e-14)
         gradients = wy.freeze(y).value_and_grad()[1]
         np.testing.assert_allclose(gradients[x], expected, rtol=1e-14)
+
+
+def test_out_without_its_name():
+    x = wy.Variable([1.0, 2.0])
+    for f, shape in ((np.outer, (2, 2)), (np.dot, ())):
+        out = wy.array(np.zeros(shape))
+        assert f(x, x, out) is out
+        np.testing.assert_array_equal(out.value, f(x.value, x.value))
+    with pytest.raises(TypeError, match="positional arguments but 4"):
+        np.outer(x, x, out, out)
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+def test_nothing_can_be_put_where_there_are_no_elements(mode):
+    for empty in (np.zeros(0), wy.array(np.zeros(0))):
+        with pytest.raises(IndexError):
+            np.put(empty, [0], 1.0, mode=mode)
+        np.put(empty, [], 1.0, mode=mode)

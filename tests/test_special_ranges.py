@@ -38,6 +38,11 @@ def below_one(rng: np.random.Generator) -> Point:
     return (1.0 - float(10.0 ** rng.uniform(-15, -0.1)),)
 
 
+def of_both_signs(rng: np.random.Generator) -> Point:
+    """A large number that is no integer."""
+    return (float(np.round(exponents(3, 14, negative=True)(rng)[0])) + rng.choice([0.25, 0.375]),)
+
+
 def joined(*draws: Draw) -> Draw:
     """A number of each argument."""
     return lambda rng: tuple(x for draw in draws for x in draw(rng))
@@ -91,9 +96,11 @@ CASES: list[tuple[str, tuple[int, ...], Draw]] = [
     ("gammaln", (), exponents(-10, 3.9, negative=True)),
     ("loggamma", (), exponents(-10, 12)),
     ("digamma", (), exponents(-10, 3, negative=True)),
-    ("trigamma", (), exponents(-10, 10)),
+    *(("trigamma", (), draw) for draw in (exponents(-10, 10), exponents(280, 307))),
+    *(("polygamma", (n,), exponents(20, 305 / n)) for n in (2, 5, 12)),
     *(("polygamma", (n,), exponents(-3, 3)) for n in (2, 5, 30, 150, 300)),
     *((name, (), joined(MIDDLE, MIDDLE)) for name in ("beta", "betaln")),
+    *((name, (), joined(of_both_signs, exponents(-6, 1))) for name in ("beta", "betaln")),
     *((name, (), joined(exponents(-6, 1), exponents(-6, 1))) for name in ("gammainc", "gammaincc")),
     *((name, (), neighbours(-1, 2)) for name in ("gammainc", "gammaincc")),
     ("hurwitz_zeta", (), joined(lambda rng: (1 + exponents(-6, 1.5)(rng)[0],), exponents(-3, 3))),
@@ -136,7 +143,8 @@ def test_values_and_slopes_over_the_range_are_mpmaths(name, order, draw, single,
     with np.errstate(all="ignore"):
         drawn = [tuple(float(kind(x)) for x in draw(rng)) for _ in range(COUNT)]
     inside = [p for p in drawn if all(0 != x != 1 and math.isfinite(x) for x in p)]
-    inside = [p for p in inside if name not in {"gammaln", "digamma", "rgamma"} or p[0] % 1]
+    poles = {"gammaln", "digamma", "rgamma", "beta", "betaln"}
+    inside = [p for p in inside if name not in poles or p[0] % 1]
     if not inside:
         return
     arrays = [np.array(column, kind) for column in zip(*inside, strict=True)]
@@ -162,3 +170,25 @@ def test_values_and_slopes_over_the_range_are_mpmaths(name, order, draw, single,
                 around = abs(value) / max(mpf(abs(at[k])), 1) ** 2
                 around = min(around, abs(true[k]) * 1000)
                 check(float(found[number]), true[k], around, single, f"{where} by argument {k}")
+
+
+SLIVERS: list[tuple[Any, int, float, float]] = [
+    (np.log2, 2, 1e-154, -1e308 / math.log(2)),
+    (np.log2, 1, 1e-308, 1e308 / math.log(2)),
+    (np.log2, 1, 1.7e308, 1 / 1.7e308 / math.log(2)),
+    (np.log10, 2, 5e-155, -1e308 / (0.25 * math.log(10))),
+    (np.log10, 1, 3e-309, 1e308 / (0.3 * math.log(10))),
+    (np.log10, 1, 1.7e308, 1 / 1.7e308 / math.log(10)),
+    (wy.special.i1, 1, 713.5, 1.10355344846305622e308),
+    (wy.special.k1, 1, 8e-155, -1e308 / 0.64),
+    (wy.special.k0, 2, 8e-155, 1e308 / 0.64),
+    (lambda x: wy.special.kn(3, x), 1, 7.2e-77, -24.0 / 7.2e-77**2 / 7.2e-77**2),
+]
+
+
+@pytest.mark.parametrize(("function", "order", "x", "exact"), SLIVERS)
+def test_derivatives_next_to_overflow(function, order, x, exact):
+    """They are finite as long as they are numbers, and not until what they are made of is none."""
+    for _ in range(order):
+        function = wy.grad(function)
+    assert math.isclose(function(x), exact, rel_tol=1e-14)

@@ -171,10 +171,12 @@ def placed(function: Function, named: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(named.pop(name) for name in takewhile(named.__contains__, names))
 
 
-def _with_out(name: str, ours: Function) -> Function:
-    """A function with the argument ``out``, which it has not by itself."""
+def _with_out(name: str, ours: Function, count: int) -> Function:
+    """A function of so many operands, with the argument ``out``, which it has not by itself."""
 
     def function(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if len(args) == count + 1:
+            args, out = args[:count], args[count]
         return finished(name, ours(*args, **kwargs), out)
 
     return function
@@ -214,8 +216,8 @@ def functions() -> dict[Function, Function]:
 
 
 # Native functions that have an ``out`` in NumPy.
-_WIDE |= {name: _with_out(name, getattr(_core, name)) for name in ("dot", "outer")}
-_WIDE["fix"] = _with_out("fix", _core.trunc)
+_WIDE |= {name: _with_out(name, getattr(_core, name), 2) for name in ("dot", "outer")}
+_WIDE["fix"] = _with_out("fix", _core.trunc, 1)
 # The method ``clip`` of arrays calls a universal function that NumPy does not export. NumPy 2 names
 # its module otherwise.
 _INNER: Any = sys.modules.get("numpy._core.umath") or sys.modules["numpy.core.umath"]

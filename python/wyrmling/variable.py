@@ -124,7 +124,8 @@ def copy(self: Variable, order: Any = "C") -> Variable:
     """A copy as an array; a number, which nothing changes, is itself."""
     from .arrays import shaping
 
-    return self if _core.is_scalar(self) else shaping.copy(self, order)
+    copied = shaping.copy(self, order)
+    return self if _core.is_scalar(self) else copied
 
 
 def flatten(self: Variable, order: Any = "C") -> Variable:

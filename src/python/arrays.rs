@@ -13,7 +13,7 @@ use super::variable::PyVariable;
 use super::{convert, index, length, operand};
 use crate::array::{DType, normalize_axis};
 use crate::graph::{Constant, Variable, ops};
-use crate::rules::{OpRef, ScatterRows};
+use crate::rules::{Accumulate, OpRef, ScatterRows};
 
 /// A variable as it is, anything else as a constant.
 ///
@@ -174,21 +174,22 @@ fn take_along_axis(
     Ok(PyVariable::new(ops::take_along_axis(&x, &index, axis)?))
 }
 
-/// Zeros shaped as ``like``, to whose rows at ``index``, integers of which none is negative, those of
-/// ``rows`` are added.
+/// ``x``, to whose rows at ``index``, integers of which none is negative, those of ``rows`` are added,
+/// one after the other.
 ///
-/// >>> scatter_rows([1.0, 2.0, 4.0], [1, 0, 1], [0.0, 0.0, 0.0]).value
-/// array([2., 5., 0.])
+/// >>> add_rows([0.0, 0.0, 0.5], [1, 0, 1], [1.0, 2.0, 4.0]).value
+/// array([2. , 5. , 0.5])
 #[pyfunction]
-#[pyo3(signature = (rows, index, like, /))]
-fn scatter_rows(
-    rows: &Bound<'_, PyAny>,
+#[pyo3(signature = (x, index, rows, /))]
+fn add_rows(
+    x: &Bound<'_, PyAny>,
     index: &Bound<'_, PyAny>,
-    like: &Bound<'_, PyAny>,
+    rows: &Bound<'_, PyAny>,
 ) -> PyResult<PyVariable> {
-    let (rows, like) = pair("scatter_rows", rows, like)?;
-    let index = indices("index", index, &like, 0)?;
-    let sums = Variable::apply(OpRef::Static(&ScatterRows), &[rows, index, like])?;
+    let (x, rows) = pair("add_rows", x, rows)?;
+    let index = indices("index", index, &x, 0)?;
+    let adding = Accumulate::new(true, [(OpRef::Static(&ScatterRows), 2)]);
+    let sums = Variable::apply(OpRef::new(adding), &[x, rows, index])?;
     Ok(PyVariable::new(sums))
 }
 
@@ -374,7 +375,7 @@ exports! {
     argmax "(x: _Like, axis: int, keepdims: bool, /) -> Any" inner;
     argmin "(x: _Like, axis: int, keepdims: bool, /) -> Any" inner;
     take_along_axis "(x: _Like, index: _Index, axis: int, /) -> Variable" inner;
-    scatter_rows "(rows: _Like, index: _Index, like: _Like, /) -> Variable" inner;
+    add_rows "(x: _Like, index: _Index, rows: _Like, /) -> Variable" inner;
     replace "(x: _Like, key: Any, value: _Like, /) -> Variable" inner;
     cast "(x: _Like, single: bool, /) -> Variable" inner;
     whole "(x: _Like, /) -> Any" inner;

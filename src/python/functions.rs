@@ -11,7 +11,7 @@ use super::argument::{Given, Integer};
 use super::export::exports;
 use super::items::{integers, items, reduced_axes, required};
 use super::memory_order::{MemoryOrder, reshaped};
-use super::operand::{alike, node, nodes, not_both_booleans, of_integers, pair, rows, table};
+use super::operand::{self, alike, node, nodes, not_both_booleans, of_integers, pair, rows, table};
 use super::reductions::with_arguments;
 use super::variable::PyVariable;
 use crate::Result;
@@ -76,17 +76,17 @@ fn stop_gradient(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     Ok(PyVariable::new(ops::unary(&rules::StopGradient, &x)?))
 }
 
-/// A function of two operands.
+/// A function of two arrays, which a Python number is too.
 pub(super) fn two(
     name: &str,
     x: &Bound<'_, PyAny>,
     y: &Bound<'_, PyAny>,
     f: impl FnOnce(&Variable, &Variable) -> Result<Variable>,
 ) -> PyResult<PyVariable> {
-    let objects = [x, y];
-    let (x, y) = pair(name, x, y)?;
-    not_both_booleans(name, &x, &y)?;
-    Ok(PyVariable::new(of_integers(objects, [&x, &y], f)?))
+    let nodes = operand::arrays(name, &[x.clone(), y.clone()])?;
+    not_both_booleans(name, &nodes[0], &nodes[1])?;
+    let found = of_integers([x, y], [&nodes[0], &nodes[1]], f)?;
+    Ok(PyVariable::new(found))
 }
 
 macro_rules! of_two {
@@ -261,8 +261,12 @@ fn broadcast_to(array: &Bound<'_, PyAny>, shape: &Bound<'_, PyAny>) -> PyResult<
     Ok(PyVariable::view_of(array, &x, y))
 }
 
-fn sequence(what: &str, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
-    let parts = items(what, arrays, None, Ok)?;
+fn sequence(
+    what: &str,
+    given: &Bound<'_, PyAny>,
+    nodes: impl FnOnce(&str, &[Bound<'_, PyAny>]) -> PyResult<Vec<Variable>>,
+) -> PyResult<Vec<Variable>> {
+    let parts = items(what, given, None, Ok)?;
     let nodes = nodes(what, &parts)?;
     match nodes.iter().any(Variable::is_discrete) {
         true => alike(&parts.iter().collect::<Vec<_>>(), &nodes),
@@ -383,7 +387,7 @@ fn concatenate<'py>(
         let named = [&[("axis", Some(&axis))], &more[..]].concat();
         return with_arguments(arrays, "wyrmling.arrays.joining", "concatenate_to", &named);
     }
-    let joined = ops::concatenate(&sequence("concatenate", arrays)?, axis)?;
+    let joined = ops::concatenate(&sequence("concatenate", arrays, nodes)?, axis)?;
     Ok(Bound::new(arrays.py(), PyVariable::new(joined))?.into_any())
 }
 
@@ -413,7 +417,7 @@ fn stack<'py>(
         let named = [&[("axis", Some(&axis))], &more[..]].concat();
         return with_arguments(arrays, "wyrmling.arrays.joining", "stack_to", &named);
     }
-    let joined = ops::stack(&sequence("stack", arrays)?, axis)?;
+    let joined = ops::stack(&sequence("stack", arrays, operand::arrays)?, axis)?;
     Ok(Bound::new(arrays.py(), PyVariable::new(joined))?.into_any())
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Types follow NumPy 2: float32 and float64 meet in float64; a Python number and a boolean
 //! take the type of what they meet; a NumPy scalar keeps its own, as an array does. A list that
-//! has a variable somewhere is the array of its items, as NumPy's functions take a list of numbers.
+//! has a variable somewhere is the array of its items, as NumPy's functions take a list of numbers; there a
+//! Python number is float64.
 
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
@@ -48,12 +49,16 @@ impl Untyped {
             let parts = items(what, object, None, |item| {
                 Self::within(what, &item, Some(&here))
             })?;
-            let nodes = of_one_type(parts)?;
+            let nodes = in_array(parts)?;
             let numbers = nodes.iter().map(ops::numbers).collect::<Result<Vec<_>>>()?;
             return Ok(Untyped::Node(ops::stack(&numbers, 0)?));
         }
-        let (array, origin) = convert::array(what, object)?;
-        Ok(Untyped::Data(array, origin))
+        Ok(match convert::array(what, object)? {
+            (array, Origin::Number) if object.is_instance_of::<PyBool>() => {
+                Untyped::Data(array, Origin::Mask)
+            }
+            (array, origin) => Untyped::Data(array, origin),
+        })
     }
 
     /// The element type, if it binds the others.
@@ -90,6 +95,25 @@ fn of_one_type(operands: Vec<Untyped>) -> PyResult<Vec<Variable>> {
     let narrow = types.clone().any(|t| t == DType::F32) && types.clone().all(|t| t != DType::F64);
     let dtype = if narrow { DType::F32 } else { DType::F64 };
     operands.into_iter().map(|o| o.into_node(dtype)).collect()
+}
+
+/// Operands of which NumPy makes arrays before it looks at their types: there a Python number is float64,
+/// and a boolean takes the type of the others.
+fn in_array(operands: Vec<Untyped>) -> PyResult<Vec<Variable>> {
+    let number = |o: &Untyped| matches!(o, Untyped::Length(_) | Untyped::Data(_, Origin::Number));
+    if !operands.iter().any(number) {
+        return of_one_type(operands);
+    }
+    operands
+        .into_iter()
+        .map(|o| o.into_node(DType::F64))
+        .collect()
+}
+
+/// As [`nodes`], of what stands for arrays: a Python number is one of float64.
+pub(super) fn arrays(what: &str, objects: &[Bound<'_, PyAny>]) -> PyResult<Vec<Variable>> {
+    let operands = objects.iter().map(|o| Untyped::new(what, o));
+    in_array(operands.collect::<PyResult<Vec<_>>>()?)
 }
 
 /// One operand as a node.

@@ -160,9 +160,14 @@ pub(crate) fn polygamma(n: i32, x: f64) -> f64 {
     }
 }
 
-/// `Γ(s)·ζ(s, x)` for positive `x` and large `s`, where one factor overflows or vanishes before the
-/// product does: the largest term of the sum is taken into the gamma function, by Stirling's formula.
+/// `Γ(s)·ζ(s, x)` for positive `x` where one factor overflows or vanishes before the product does. For large
+/// `s` the largest term of the sum is taken into the gamma function, by Stirling's formula. For others `x` is
+/// so large that two terms of the asymptotic series are all (DLMF 25.11.43).
 fn large_polygamma(s: f64, x: f64) -> f64 {
+    if s < 20.0 {
+        let half = x.powf(0.5 * (1.0 - s));
+        return half * (gamma(s - 1.0) * (1.0 + 0.5 * (s - 1.0) / x)) * half;
+    }
     let power = |t: f64, p: f64| inverse_power(t / x, s) * inverse_power(t, p - s);
     let number = |value| jet::constant(value, 0);
     let sum = euler_maclaurin(s, x, 0, &|t, p| number(power(t, p)), &|t| {

@@ -74,9 +74,11 @@ pub(crate) fn cospi(x: f64) -> f64 {
 pub(super) fn sine_and_cosine_of_sum(x: f64, y: f64) -> (f64, f64) {
     let sum = x + y;
     let part = sum - x;
-    let rest = PI * ((x - (sum - part)) + (y - part));
+    let rest = (x - (sum - part)) + (y - part);
+    // Beside a large number it is not small.
+    let (s, c) = (sinpi(rest), cospi(rest));
     let (sine, cosine) = (sinpi(sum), cospi(sum));
-    (sine + rest * cosine, cosine - rest * sine)
+    (sine * c + s * cosine, cosine * c - s * sine)
 }
 
 /// The derivative of order `n` of `sin(πx) / (πx)`; NaN at infinity, as NumPy's quotient.

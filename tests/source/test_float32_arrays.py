@@ -65,3 +65,17 @@ def test_numbers_of_single_precision_stay_so_whichever_numpy_there_is():
     assert read.dtype == traced.dtype == np.float32
     np.testing.assert_allclose(read, [6.5, 2.75, 0.5], rtol=1e-6)
     np.testing.assert_allclose(traced, read, rtol=1e-6)
+
+
+TENTH = 0.1
+
+
+def power_of_a_tenth(x):
+    return np.float_power(TENTH, x) + np.float_power(x, TENTH)
+
+
+@pytest.mark.parametrize("x", [np.float32(1.25), np.array([1.25], np.float32)])
+def test_float_power_takes_numbers_of_python_in_float64(x):
+    """Others take them in float32 beside float32."""
+    value, _ = wy.vjp(power_of_a_tenth, x, mode="source")
+    np.testing.assert_allclose(value, power_of_a_tenth(x), rtol=1e-15, strict=True)

@@ -270,6 +270,7 @@ def geomspace(
     >>> geomspace(1.0, Variable(100.0), 3).value
     array([  1.,  10., 100.])
     """
+    start, stop = (np.asarray(end, float) if is_weak(end) else end for end in (start, stop))
     first, last = _ends("geomspace", start, stop)
     for name, end in (("start", first), ("stop", last)):
         if not np.all(end.value):

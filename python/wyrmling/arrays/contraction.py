@@ -37,7 +37,7 @@ from .._core import sum as sum_over
 from ..plain import whole
 from .operand import Like, axes_of, axis_of, integers, itself, of_one_type
 from .output import finished
-from .reductions import cast_to, computed_in
+from .reductions import as_type, computed_in
 from .shaping import moveaxis
 
 # An axis: its letter, or for an axis of an ellipsis its place, counted from the end.
@@ -254,10 +254,10 @@ def einsum(
     letters that the output lacks are summed. Without ``->`` the output has the letters that are
     there once, in alphabetical order. The order of contraction is always optimized. ``dtype`` is
     the type in which is computed, ``out`` a variable that stands for the result afterwards;
-    ``order``, which is about memory, and ``casting`` change nothing. Where one operand is neither
-    summed nor multiplied the result is a view of it; a diagonal is one that cannot be assigned to.
+    ``order``, which is about memory, changes nothing. Where one operand is neither summed nor
+    multiplied the result is a view of it; a diagonal is one that cannot be assigned to.
 
-    Raises ValueError for subscripts that do not fit.
+    Raises ValueError for subscripts that do not fit, TypeError if ``casting`` forbids the type.
 
     >>> einsum("ij,j->i", [[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0])
     array([3., 7.])
@@ -268,7 +268,7 @@ def einsum(
     if not given:
         raise ValueError("einsum: expected subscripts and at least one operand")
     view = len(given) == 1 and dtype is None and out is None
-    arrays = [itself(x) if view else cast_to("einsum", x, dtype) for x in given]
+    arrays = [itself(x) if view else as_type("einsum", x, dtype, casting) for x in given]
     labels, kept = _parsed(subscripts, tuple(x.ndim for x in arrays))
     return finished("einsum", _contract(arrays, labels, kept), out)
 

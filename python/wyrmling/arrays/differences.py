@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._core import Variable, concatenate, constant, expand_dims, fixed, reshape
+from .._core import Variable, concatenate, constant, expand_dims, fixed, has_variable, reshape
 from .operand import Axis, Like, along, axes_of, axis_of, count, integer, itself, of_one_type
 from .shaping import astype
 
@@ -71,7 +71,6 @@ def diff(
     return x
 
 
-@of_one_type
 def trapezoid(y: Like, x: Like | None = None, dx: Like = 1.0, axis: int = -1) -> Variable:
     """The integral along an axis by the trapezoidal rule, over places ``x`` or steps ``dx``.
 
@@ -80,18 +79,24 @@ def trapezoid(y: Like, x: Like | None = None, dx: Like = 1.0, axis: int = -1) ->
     >>> trapezoid([1.0, 2.0, 3.0]).item()
     4.0
     """
-    heights = constant(y)
-    at = axis_of("trapezoid", axis, heights.ndim)
-    step: Like | Variable = dx
+    ndim, step = constant(y).ndim, dx
+    at = axis_of("trapezoid", axis, ndim)
     if x is not None:
-        places = constant(x)
-        if places.ndim == 1:
-            step = expand_dims(diff(places), tuple(range(1, heights.ndim - at)))
-        else:
-            step = diff(places, axis=axis)
+        # Of plain places NumPy's differences: those of unsigned integers are none below zero.
+        places: Any = constant(x) if has_variable((x,), {}) else np.asarray(x)
+        lane = places.ndim == 1
+        step = np.diff(places, axis=-1 if lane else axis)
+        step = np.expand_dims(step, tuple(range(1, ndim - at))) if lane else step
+    y, step = _same_type(y, step)
+    heights = constant(y)
     ends = heights[along(at, slice(1, None))] + heights[along(at, slice(None, -1))]
     # Places may have more axes: those of the product are counted as the caller counts them.
     return _core.sum(ends * step * 0.5, axis)
+
+
+@of_one_type
+def _same_type(x: Any, y: Any) -> tuple[Any, Any]:
+    return x, y
 
 
 def ediff1d(ary: Like, to_end: Like | None = None, to_begin: Like | None = None) -> Variable:

@@ -24,7 +24,7 @@ from .shaping import astype, atleast_1d
 def _summed(weights: Like, places: Array, count: int) -> Variable:
     """The weights added up by places, of which there are so many."""
     x = fixed(weights, "the bins", 0)
-    return _core.scatter_rows(x, places, np.zeros(count, x.dtype))
+    return _core.add_rows(np.zeros(count, x.dtype), places, x)
 
 
 def bincount(x: Any, weights: Like | None = None, minlength: int = 0) -> Any:
@@ -56,11 +56,6 @@ def _variable_edges(name: str, a: Variable, bins: Any) -> Variable:
     """Edges at equal distances from the smallest element to the largest, or half a unit around them
     if they are equal, as NumPy has it.
     """
-    if isinstance(bins, str):
-        raise TypeError(
-            f"{name}: bins: the number of bins by a rule ({bins!r}) is for plain arrays; give the "
-            "number, or edges, or the data's .value"
-        )
     count = integer(f"{name}: bins", bins)
     if count < 1:
         raise ValueError(f"{name}: bins: expected 1 or more, got {count}")
@@ -73,7 +68,10 @@ def _variable_edges(name: str, a: Variable, bins: Any) -> Variable:
         raise ValueError(f"{name}: autodetected range of [{least}, {most}] is not finite")
     if least == most:
         low, high = low - 0.5, high + 0.5
-    return constant(linspace(low, high, count + 1))
+    edges = constant(linspace(low, high, count + 1))
+    if (np.diff(edges.value) <= 0.0).any():
+        raise ValueError(f"{name}: bins: {count} between {least} and {most} are too many to differ")
+    return edges
 
 
 def histogram_bin_edges(
@@ -84,8 +82,9 @@ def histogram_bin_edges(
 ) -> Any:
     """The edges of the bins that ``histogram`` counts in: one more than there are bins.
 
-    They are a variable only if they are made of the smallest and largest element of one. Raises
-    TypeError for a rule by name (``"auto"``) with a variable.
+    They are a variable only if they are made of the smallest and largest element of one. A
+    rule by name (``"auto"``) says how many bins there are. Raises TypeError for a rule with
+    weights, ValueError for weights of another shape, and for more bins than there are numbers.
 
     >>> histogram_bin_edges(Variable([1.0, 5.0, 3.0]), 2).value
     array([1., 3., 5.])
@@ -96,6 +95,10 @@ def histogram_bin_edges(
             f"histogram_bin_edges: weights: expected shape {np.shape(plain)}, got "
             f"{np.shape(weights)}"
         )
+    if isinstance(bins, str):
+        if weights is not None:
+            raise TypeError(f"bins: a rule ({bins!r}) is for elements without weights, as in NumPy")
+        bins = len(np.histogram_bin_edges(plain, bins, range)) - 1
     if isinstance(a, Variable) and range is None and np.ndim(bins) == 0:
         return _variable_edges("histogram_bin_edges", a, bins)
     return np.histogram_bin_edges(plain, value("histogram_bin_edges", bins), range)
@@ -123,7 +126,7 @@ def histogram(
     >>> histogram([1.0, 2.0, 2.5], [0.0, 2.0, 4.0], weights=weights)[0].value
     array([1., 6.])
     """
-    edges = histogram_bin_edges(a, bins, range)
+    edges = histogram_bin_edges(a, bins, range, weights if isinstance(bins, str) else None)
     plain = np.asarray(value("histogram", a))
     limits = np.asarray(value("histogram", edges))
     if not isinstance(weights, Variable):
@@ -176,7 +179,7 @@ def histogramdd(
             axes = [axis.value for axis in axes]
     else:
         axes = list(sample)
-    each = list(bins) if isinstance(bins, list | tuple | np.ndarray) else [bins] * len(axes)
+    each = list(bins) if isinstance(bins, list | tuple | str | np.ndarray) else [bins] * len(axes)
     ranges = [None] * len(axes) if range is None else list(range)
     if len(each) != len(axes) or len(ranges) != len(axes):
         raise ValueError(

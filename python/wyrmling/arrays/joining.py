@@ -66,9 +66,9 @@ def array(
     """A new variable, from variables, numbers and arrays in nested lists or tuples.
 
     Its elements can be assigned, and a leaf that it was made from is not affected. It is float64
-    unless what it is made of, or ``dtype``, is float32. ``ndmin`` is the least number of axes, of
-    which those of length 1 come first; ``order``, ``subok`` and ``like`` change nothing. Raises
-    ValueError for ``copy=False``.
+    unless all that it is made of, or ``dtype``, is float32; Python's numbers are float64.
+    ``ndmin`` is the least number of axes, of which those of length 1 come first; ``order``,
+    ``subok`` and ``like`` change nothing. Raises ValueError for ``copy=False``.
 
     >>> x = Variable(3.0)
     >>> a = array([[1.0, x], [x * x, 0.0]])

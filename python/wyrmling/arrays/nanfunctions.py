@@ -203,7 +203,7 @@ def _nanextreme(
         raise ValueError(f"{asked}: where: initial must be given with it")
     # NaN becomes the number that every other one beats, one to start from too.
     worst = -np.inf if name == "maximum" else np.inf
-    is_nan = initial is not None and bool(np.isnan(value(asked, starting(asked, initial))))
+    is_nan = initial is not None and bool(np.isnan(value(asked, starting(asked, initial, x))))
     start = worst if is_nan else initial
     found = extreme(name, masked(asked, mask, x, worst), axis, None, keepdims, start, True)
     if initial is None or is_nan:
@@ -408,15 +408,13 @@ def nan_to_num(
 ) -> Variable:
     """Replace NaN by a number, and infinities by others, or the largest that the type has.
 
-    What is replaced has the gradient 0. Raises NotImplementedError for ``copy=False``: the value
-    of a variable is not changed in place; ValueError for numbers that do not broadcast to ``x``.
+    What is replaced has the gradient 0. With ``copy=False`` it is replaced in ``x`` itself, as by
+    ``x[...] = y``. Raises ValueError for numbers that do not broadcast to ``x``.
 
     >>> nan_to_num([1.0, np.nan, -np.inf], neginf=-5.0)
     array([ 1.,  0., -5.])
     """
-    if not copy:
-        raise NotImplementedError("nan_to_num: copy=False: a variable is not changed in place")
-    x = constant(x)
+    given, x = x, constant(x)
     filling("nan_to_num: nan", nan, x.shape)
     for name, other in (("posinf", posinf), ("neginf", neginf)):
         if other is not None:
@@ -425,4 +423,5 @@ def nan_to_num(
     y = where(isnan(x), nan, x)
     y = where(x == np.inf, largest if posinf is None else posinf, y)
     y = where(x == -np.inf, -largest if neginf is None else neginf, y)
-    return y if y.dtype == x.dtype else y.astype(x.dtype)
+    y = y if y.dtype == x.dtype else y.astype(x.dtype)
+    return y if copy else finished("nan_to_num", y, given)

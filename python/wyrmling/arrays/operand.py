@@ -35,9 +35,21 @@ _SMALL = tuple(map(np.dtype, (bool, np.int8, np.uint8, np.int16, np.uint16)))
 # Arguments that are no operands.
 _SETTINGS = {
     *("axes", "axis", "axisa", "axisb", "axisc", "n", "num", "endpoint", "retstep", "returned"),
+    "condlist",
     *("keepdims", "dtype", "optimize", "out", "where"),
 }
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _kinds(operands: Sequence[Any], depth: int = 4) -> set[Any]:
+    """The element types of arrays and booleans among operands, and in lists of them."""
+    found = set()
+    for x in operands:
+        if isinstance(x, list | tuple):
+            found |= _kinds(x, depth - 1) if depth else set()
+        elif isinstance(x, bool | Variable | np.ndarray | np.generic):
+            found.add(np.dtype(bool) if isinstance(x, bool) else x.dtype)
+    return found
 
 
 def of_one_type(function: _Function) -> _Function:
@@ -51,12 +63,7 @@ def of_one_type(function: _Function) -> _Function:
     def called(*args: Any, **kwargs: Any) -> Any:
         # What has no name is one of any number of operands.
         given = [*zip_longest(names[: len(args)], args), *kwargs.items()]
-        operands = [x for name, x in given if name not in _SETTINGS]
-        for x in operands[:]:
-            operands += x if isinstance(x, list | tuple) else []
-        kinds = {x.dtype for x in operands if isinstance(x, Variable | np.ndarray | np.generic)}
-        if any(isinstance(x, bool) for x in operands):
-            kinds.add(np.dtype(bool))
+        kinds = _kinds([x for name, x in given if name not in _SETTINGS])
         single = np.dtype(np.float32)
         if single not in kinds or kinds == {single} or not kinds <= {single, *_SMALL}:
             return function(*args, **kwargs)

@@ -17,7 +17,7 @@ from .. import _core
 from .._core import Variable, constant, fixed, reshape
 from .operand import Like, axis_of, integers, lanes, numbers, of_one_type
 from .output import finished
-from .reductions import cast_to, mask_of
+from .reductions import as_type, mask_of
 
 
 def _checked(name: str, **given: Any) -> None:
@@ -173,7 +173,8 @@ def clip(
     bound; where NaN makes a NaN, that of both is NaN. ``min`` and ``max`` are other names for
     ``a_min`` and ``a_max``. ``out``, ``where`` and ``dtype`` as in NumPy's ufuncs, for variables.
 
-    Raises ValueError for shapes that do not fit together.
+    Raises ValueError for shapes that do not fit together, TypeError for a ``dtype`` that would
+    round the elements to integers.
 
     >>> clip([-1.0, 0.5, 2.0], 0.0, 1.0)
     array([0. , 0.5, 1. ])
@@ -181,7 +182,7 @@ def clip(
     if (min is not None and a_min is not None) or (max is not None and a_max is not None):
         raise ValueError("clip: a bound is given twice, as a_min or a_max and as min or max")
     low, high = a_min if min is None else min, a_max if max is None else max
-    x = cast_to("clip", a, dtype)
+    x = as_type("clip", a, dtype)
     mask = mask_of("clip", where)
     if mask is not None and out is None:
         raise TypeError("clip: where: without out the other elements are not defined; use np.where")

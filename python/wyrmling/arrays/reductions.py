@@ -52,6 +52,15 @@ def cast_to(name: str, x: Like, dtype: npt.DTypeLike | None) -> Any:
         raise TypeError(f"{name}: {error}") from None
 
 
+def as_type(name: str, x: Any, dtype: Any, casting: Any = "same_kind") -> Any:
+    """An operand in the type in which is computed. Raises TypeError if ``casting`` forbids it."""
+    found = cast_to(name, x, dtype)
+    kind = getattr(x, "dtype", constant(x).dtype)
+    if dtype is not None and not np.can_cast(kind, found.dtype, casting):
+        raise TypeError(f"{name}: dtype: {kind} cannot be computed in as {np.dtype(dtype)}")
+    return found
+
+
 def computed_in(name: str, x: Like, dtype: npt.DTypeLike | None, *, averaged: bool = False) -> Any:
     """The elements in the type in which a reduction computes.
 
@@ -70,12 +79,15 @@ def computed_in(name: str, x: Like, dtype: npt.DTypeLike | None, *, averaged: bo
     return cast_to(name, x, dtype)
 
 
-def starting(name: str, initial: Any) -> Any:
-    """What a result starts from: one number. Raises ValueError for several, else TypeError."""
+def starting(name: str, initial: Any, x: Any) -> Any:
+    """What the result of reducing ``x`` starts from: one number, which does not widen float32.
+    Raises ValueError for several, else TypeError.
+    """
     if numbers(f"{name}: initial", initial).ndim:
         raise ValueError(f"{name}: initial: expected one number, got shape {np.shape(initial)}")
-    # NumPy's scalars would widen float32.
-    return initial if isinstance(initial, Variable) else np.asarray(initial).item()
+    if isinstance(initial, Variable):
+        return astype(initial, x.dtype) if x.dtype == np.float32 else initial
+    return np.asarray(initial).item()
 
 
 def masked(name: str, mask: Any, x: Any, other: Any) -> Any:
@@ -113,7 +125,8 @@ def sum(
     if (mask := mask_of("sum", where)) is not None:
         x = masked("sum", mask, x, 0.0)
     result = _core.sum(x, axis, keepdims)
-    return finished("sum", result if initial is None else result + starting("sum", initial), out)
+    result = result if initial is None else result + starting("sum", initial, x)
+    return finished("sum", result, out)
 
 
 def counted(mask: Any, x: Any, axis: Axis, keepdims: bool = False) -> Any:
@@ -161,7 +174,7 @@ def extreme(
                 "given with it"
             )
         return finished(asked, reduce(x, axis, keepdims), out)
-    initial = starting(asked, initial)
+    initial = starting(asked, initial, x)
     if mask is not None:
         x = masked(asked, mask, x, initial)
     axes = ufunc_axes(asked, axis, x.ndim)

@@ -12,13 +12,14 @@ from .._core import Variable, constant, replace, reshape, where
 from ..plain import whole
 from .construction import zeros_like
 from .indexing import take
-from .operand import Like, is_weak, lanes
+from .operand import Like, is_weak, lanes, of_one_type
 from .output import finished
 from .predicates import value
 from .reductions import read_where
 from .shaping import broadcast_arrays
 
 
+@of_one_type
 def select(condlist: Sequence[Any], choicelist: Sequence[Like], default: Like = 0.0) -> Any:
     """Of each place the element of the first array whose condition is true there, or a default.
 
@@ -41,8 +42,12 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Like], default: Like = 
             raise TypeError(
                 f"select: condition {k}: expected booleans, got {np.asarray(condition).dtype}"
             )
-    result: Any = default
-    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+    arrays = [*choicelist, default]
+    typed = [constant(x).dtype for x in arrays if not is_weak(x)]
+    if typed and np.result_type(*typed) == np.float32:
+        arrays = [np.asarray(x, np.float32) if is_weak(x) else x for x in arrays]
+    result: Any = arrays[-1]
+    for condition, choice in zip(reversed(condlist), reversed(arrays[:-1]), strict=True):
         result = where(condition, choice, result)
     return whole(result)
 
@@ -160,8 +165,7 @@ def choose(a: Any, choices: Sequence[Like], out: Any = None, mode: str = "raise"
             raise ValueError(f"choose: a: expected numbers from 0 to {count - 1}, got others")
         numbers = numbers % count if mode == "wrap" else np.clip(numbers, 0, count - 1)
     shape = np.shape(numbers)
-    like = np.zeros(shape)
-    wide = broadcast_arrays(*(constant(x) for x in arrays), like)[:-1]
+    wide = of_one_type(broadcast_arrays)(*arrays, np.zeros(shape, bool))[:-1]
     typed = [x.dtype for x, c in zip(wide, arrays, strict=True) if not is_weak(c)]
     kind = np.result_type(*(typed or [x.dtype for x in wide]))
     stacked = _core.stack([x if x.dtype == kind else x.astype(kind) for x in wide])

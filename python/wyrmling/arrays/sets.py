@@ -124,7 +124,7 @@ def union1d(ar1: Like, ar2: Like) -> Any:
     >>> union1d(Variable([3.0, 1.0]), [1.0, 2.0]).value
     array([1., 2., 3.])
     """
-    return unique(concatenate([_flat(ar1), _flat(ar2)]))
+    return unique(concatenate([ar1, ar2], None))
 
 
 def _distinct(x: Variable, assume_unique: bool) -> tuple[Variable, Any]:

@@ -204,7 +204,7 @@ def prod(
     # A number is no view of the products.
     result = result if result.ndim else result[()]
     result = astype(result, int) if discrete else result
-    result = result if initial is None else result * starting("prod", initial)
+    result = result if initial is None else result * starting("prod", initial, x)
     return finished("prod", result, out)
 
 

@@ -37,7 +37,8 @@ def _flat(name: str, a: Variable, places: Array) -> tuple[Array, ...]:
 def put(a: Any, ind: Any, v: Like, mode: Literal["raise", "wrap", "clip"] = "raise") -> None:
     """Store values at places of the flattened array; they are repeated if there are too few.
 
-    Raises IndexError for a place out of range, unless ``mode`` is ``"wrap"`` or ``"clip"``.
+    Raises IndexError for a place out of range, unless ``mode`` is ``"wrap"`` or ``"clip"`` and
+    there are elements.
 
     >>> x = Variable([1.0, 2.0, 3.0]) * 1.0
     >>> put(x, [0, -1], Variable(5.0))
@@ -50,7 +51,7 @@ def put(a: Any, ind: Any, v: Like, mode: Literal["raise", "wrap", "clip"] = "rai
     places = np.asarray(integers("put: ind", np.ravel(value("put", ind))), np.int64)
     if not places.size:
         return
-    if mode == "raise":
+    if mode == "raise" or not x.size:
         if ((places < -x.size) | (places >= x.size)).any():
             raise IndexError(f"put: ind: an index is out of range for {x.size} elements")
         places = places % max(x.size, 1)

@@ -39,7 +39,7 @@ def _logaddexp_reduce(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any,
         x = reductions.masked("logaddexp", mask, x, -np.inf)
     result = _core.logsumexp(x, axis, keepdims)
     if initial is not None:
-        result = _core.logaddexp(result, reductions.starting("logaddexp", initial))
+        result = _core.logaddexp(result, reductions.starting("logaddexp", initial, x))
     return finished("logaddexp", result, out)
 
 
@@ -141,11 +141,11 @@ def _at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
     x = _core.fixed(a, name, tuple(range(a.ndim)))
     given = reductions.cast_to(name, _core.broadcast_to(b, places.shape), a.dtype)
     given, places = _core.reshape(given, -1), places.ravel()
+    flat = _core.reshape(x, -1)
     if ufunc in (np.add, np.subtract):
-        sums = _core.scatter_rows(given, places, np.zeros(a.size, a.dtype))
-        a[...] = ufunc(x, _core.reshape(sums, a.shape))
-        return
-    flat = _in_turns(ufunc, _core.reshape(x, -1), places, given)
+        flat = _core.add_rows(flat, places, given if ufunc is np.add else -given)
+    else:
+        flat = _in_turns(ufunc, flat, places, given)
     a[...] = _core.reshape(flat, a.shape)
 
 
@@ -177,15 +177,6 @@ def _reduceat(
     return finished(name, _core.stack(found, along_axis), out)
 
 
-def _as_type(name: str, x: Any, dtype: Any) -> Any:
-    """An operand in the type in which is computed. Raises TypeError if it would be rounded."""
-    found = reductions.cast_to(name, x, dtype)
-    kind = constant(x).dtype
-    if not np.can_cast(kind, found.dtype, "same_kind"):
-        raise TypeError(f"{name}: dtype: {kind} cannot be computed in as {np.dtype(dtype)}")
-    return found
-
-
 def _called(
     ufunc: np.ufunc,
     *inputs: Any,
@@ -201,7 +192,7 @@ def _called(
     if more and (ufunc.signature is None or ufunc is np.matmul):
         raise _refused(name, sorted(more))
     if dtype is not None:
-        inputs = tuple(_as_type(name, x, dtype) for x in inputs)
+        inputs = tuple(reductions.as_type(name, x, dtype) for x in inputs)
     if isinstance(out, tuple) and len(out) > 1:
         raise _refused(name, ["out"])
     mask = reductions.mask_of(name, where)

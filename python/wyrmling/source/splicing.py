@@ -244,6 +244,7 @@ class Splicing(Creation):
         taken = name == "_item" or (ours and name == "take_along_axis")
         recording.sliced = taken and is_integers(self.array_of(args[0]))
         weak = whole or getattr(function, "__module__", "") == "_operator"
+        weak = weak and inner is not np.float_power
         recording.single = weak and function not in LOGICAL and self._is_single(args)
         given = [self._argument(one, recording, node, whole) for one in args]
         named = {k: self._argument(one, recording, node, whole) for k, one in keywords.items()}

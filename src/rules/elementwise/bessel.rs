@@ -1,8 +1,8 @@
 //! Bessel functions of integer order.
 //!
-//! Derivatives are those of DLMF 10.6.1, 10.29.1: half the difference or sum of the neighbours. Those
-//! of the scaled functions, which would cancel, are operators, numbered as in [`partial`] by the
-//! function's order and the derivative's.
+//! Derivatives are those of DLMF 10.6.1, 10.29.1: half the difference or sum of the neighbours, which
+//! are halved first where the sum may overflow. Those of the scaled functions, which would cancel, are operators,
+//! numbered as in [`partial`] by the function's order and the derivative's.
 
 use super::super::Ex;
 use super::elementwise;
@@ -26,6 +26,15 @@ fn yn_rule(n: i32, x: Ex<'_>) -> Ex<'_> {
         (finite - above) * 0.5
     } else {
         (below - finite) * 0.5
+    }
+}
+
+/// The derivative of K_n, whose value is y (DLMF 10.29.2): neither term cancels, and both are finite where the
+/// sum is.
+fn kn_rule<'t>(n: i32, x: Ex<'t>, y: Ex<'t>) -> Ex<'t> {
+    match n.saturating_abs() {
+        0 => -x.k1(),
+        n => -(x.kn(n - 1) + y / x * f64::from(n)),
     }
 }
 
@@ -107,7 +116,7 @@ elementwise! { $
     /// Modified Bessel function of the first kind of order 1.
     I1 = i1, "I_1(x)", "DLMF 10.25.2, 10.40.1",
     (x) -> |x| bessel::iv(1, x),
-    vjp(g, y) = [Some(g * ((x.i0() + x.iv(2)) * 0.5))],
+    vjp(g, y) = [Some(g * (x.i0() * 0.5 + x.iv(2) * 0.5))],
     domain = [ALL],
     special = [EDGES],
     scipy = ["i1"];
@@ -115,7 +124,7 @@ elementwise! { $
     /// Modified Bessel function of the first kind of order n.
     Iv = iv, "I_n(x)", "DLMF 10.25.2, 10.40.1, 10.29.1",
     (n; x) -> bessel::iv,
-    vjp(g, y) = [Some(g * ((x.iv(n - 1) + x.iv(n + 1)) * 0.5))],
+    vjp(g, y) = [Some(g * (x.iv(n - 1) * 0.5 + x.iv(n + 1) * 0.5))],
     domain = [ALL],
     special = [EDGES],
     orders = [0, 1, 3, -2],
@@ -157,7 +166,7 @@ elementwise! { $
     /// Modified Bessel function of the second kind of order 1.
     K1 = k1, "K_1(x)", "DLMF 10.31.1, 10.74(v)",
     (x) -> |x| bessel::kn(1, x),
-    vjp(g, y) = [Some(-(g * ((x.k0() + x.kn(2)) * 0.5)))],
+    vjp(g, y) = [Some(g * kn_rule(1, x, y))],
     domain = [POSITIVE],
     special = [EDGES],
     scipy = ["k1"];
@@ -165,7 +174,7 @@ elementwise! { $
     /// Modified Bessel function of the second kind of order n.
     Kn = kn, "K_n(x)", "DLMF 10.31.1, 10.74(v), 10.29.1",
     (n; x) -> bessel::kn,
-    vjp(g, y) = [Some(-(g * ((x.kn(n - 1) + x.kn(n + 1)) * 0.5)))],
+    vjp(g, y) = [Some(g * kn_rule(n, x, y))],
     domain = [POSITIVE],
     special = [EDGES],
     orders = [0, 1, 3, -2],

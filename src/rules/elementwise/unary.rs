@@ -212,7 +212,7 @@ elementwise! { $
     /// Logarithm to base 2.
     Log2 = log2, "ln(x) / ln 2", "DLMF 4.2.10",
     (x) -> f64::log2,
-    vjp(g, y) = [Some(g / (x * LN_2))],
+    vjp(g, y) = [Some(g * (1.0 / LN_2) / x)],
     domain = [POSITIVE],
     special = [[0.0, 5e-324, 1.0, 2.0, f64::MAX]],
     numpy = ["log2"];
@@ -220,7 +220,7 @@ elementwise! { $
     /// Logarithm to base 10.
     Log10 = log10, "ln(x) / ln 10", "DLMF 4.2.10",
     (x) -> f64::log10,
-    vjp(g, y) = [Some(g / x * (1.0 / LN_10))],
+    vjp(g, y) = [Some(g * (1.0 / LN_10) / x)],
     domain = [POSITIVE],
     special = [[0.0, 5e-324, 1.0, 10.0, f64::MAX]],
     numpy = ["log10"];

@@ -81,11 +81,11 @@ impl Operator for Pinv {
         let a = x[0];
         let plain = |x: Ex<'t>, y: Ex<'t>| x.matmul(y, false, false);
         let through = plain(p.matmul(g, true, false), p.matrix_transpose());
-        // Gᵀ P Pᵀ outside of the range of A, Pᵀ P Gᵀ outside of that of Aᵀ.
-        let above = g.matmul(p, true, false).matmul(p, false, true);
-        let beside = plain(p.matmul(p, true, false), g.matrix_transpose());
-        let above = above - plain(a, plain(p, above));
-        let beside = beside - plain(plain(beside, p), a);
+        // Gᵀ P Pᵀ outside of the range of A, Pᵀ P Gᵀ outside of that of Aᵀ: what is outside is found first, since
+        // the product with another P would vanish or overflow.
+        let g = g.matrix_transpose();
+        let above = plain(g - plain(plain(a, p), g), p).matmul(p, false, true);
+        let beside = plain(p.matmul(p, true, false), g - plain(plain(g, p), a));
         Some(above + beside - through)
     }
 }
