@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,15 @@ from wyrmling.recommend import (
 from wyrmling.source import training
 
 RATED = ["i3", "i5", "i5", "i7", "i11"], [5.0, 1.0, 2.0, 4.0, -3.0]
+
+
+def test_a_new_user_of_a_model_of_many_epochs_is_learnt_in_a_thousand() -> None:
+    model = make("BPR").fit(DATA)
+    several = []
+    for epochs in (1000, 10**9):
+        model._set_fitted(replace(model.fitted, params={**model.fitted.params, "epochs": epochs}))
+        several.append(model.fold_in(["i3", "i5"]).query)
+    assert np.array_equal(*several)
 
 
 def total(model: Any, query: Any, penalties: tuple[float, float]) -> float:

@@ -43,11 +43,12 @@ class Trial:
 
     Args:
         parameters: the hyperparameters that were drawn.
-        value: the metric on the validation split; NaN where training diverged.
+        value: the metric on the validation split; NaN where the trial failed: training diverged,
+            or a function gave no finite number.
         seconds: of training and measuring.
         epochs: trained for, where halving has said so, else None.
-        evaluation: all that was measured, None where training diverged, or by a function.
-        error: why training was given up, else None.
+        evaluation: all that was measured, None where the trial failed, or by a function.
+        error: why it failed, else None.
     """
 
     parameters: Mapping[str, Any]
@@ -116,7 +117,7 @@ class Search(Sequence[Trial]):
         """The trials as text, the best first."""
         order = sorted(self.trials, key=lambda trial: (-(trial.epochs or 0), _descending(trial)))
         for trial in order:
-            value = "diverged" if trial.error else f"{trial.value:.4f}"
+            value = "failed" if trial.error else f"{trial.value:.4f}"
             epochs = [str(trial.epochs)] if trial.epochs is not None else []
             yield [value, *map(_shown, trial.parameters.values()), *epochs, f"{trial.seconds:.1f}"]
 
@@ -166,7 +167,8 @@ def search(
     Raises:
         TypeError, ValueError: an argument of another kind, or outside its range; a parameter that
             the model does not have, or that it refuses.
-        FloatingPointError: training diverged in every trial.
+        FloatingPointError: every trial failed, since training diverged or ``metric`` gave NaN,
+            infinity or this error.
 
     >>> from wyrmling.datasets import make_interactions
     >>> from wyrmling.recommend import BPR
@@ -215,8 +217,8 @@ def search(
         value, found, error = math.nan, None, None
         try:
             value, found = measure(candidate.fit(train, **given_fit), kept_out)
-        except FloatingPointError as diverged:
-            error = str(diverged)
+        except FloatingPointError as failed:
+            error = str(failed)
         seconds = time.perf_counter() - start
         trial = Trial(parameters, value, seconds, epochs, found, error)
         made.append(trial)
@@ -235,7 +237,7 @@ def search(
                 drawn = [dict(trial.parameters) for trial in sorted(last, key=_descending)[:kept]]
     best = min(last, key=_descending)
     if best.error is not None:
-        raise FloatingPointError(f"training diverged in every trial; the first: {made[0].error}")
+        raise FloatingPointError(f"every trial failed; the first: {made[0].error}")
     chosen = copied(model, best.parameters).fit(data, **given_fit) if refit else None
     return Search(made, name, best, chosen)
 
@@ -274,16 +276,20 @@ def _measure(
     called = getattr(metric, "__name__", type(metric).__name__)
 
     def given(model: Any, held_out: Interactions) -> tuple[float, None]:
-        value = check_number(f"what metric {called} gives", metric(model, held_out))
+        try:
+            value = check_number(f"what metric {called} gives", metric(model, held_out))
+        except FloatingPointError as error:
+            raise FloatingPointError(f"metric {called}: {error}") from error
         if not math.isfinite(value):
-            raise ValueError(f"what metric {called} gives is {value}, expected a finite number")
+            what = f"what metric {called} gives is {value}, expected a finite number"
+            raise FloatingPointError(what)
         return value, None
 
     return called, given
 
 
 def _descending(trial: Trial) -> tuple[bool, float]:
-    """A key that sorts trials from the best to the worst, and to those that diverged."""
+    """A key that sorts trials from the best to the worst, and to those that failed."""
     return trial.error is not None, -trial.value if trial.error is None else 0.0
 
 

@@ -34,7 +34,7 @@ from .. import _core
 from ..data import Id, Interactions
 from .arguments import valued
 from .fitted import Arrays, ArrayType, Fitted, NewUser, Reasons
-from .hyperparameters import Bounds
+from .hyperparameters import Bounds, Count
 from .scoring import Numbers
 from .training import Task
 from .vectors import VectorModel
@@ -74,7 +74,7 @@ class ImplicitALS(VectorModel):
     l2: Annotated[float, Bounds(above=0)] = 1.5
     l2_power: Annotated[float, Bounds(least=0, most=1)] = 0.5
     alpha: Annotated[float, Bounds(above=0)] = 0.5
-    epochs: Annotated[int, Bounds(least=1)] = 15
+    epochs: Count = 15
     solver: Literal["cg", "cholesky"] = "cg"
     cg_steps: Annotated[int, Bounds(least=1, most=2**16)] = 3
     init_scale: Annotated[float, Bounds(above=0)] = 0.1

@@ -44,7 +44,7 @@ from .. import _core
 from ..data import Ids, Interactions
 from ..source.read_once import ReadOnce
 from .fitted import Arrays, ArrayType, Fitted
-from .hyperparameters import Bounds
+from .hyperparameters import Bounds, Count
 from .resuming import Trainee
 from .scoring import Numbers
 from .training import Task
@@ -77,6 +77,8 @@ COLUMNS = tuple(ATTRIBUTES)
 DRAWN = ("negative", "negatives", "violator", "rank", "hardest")
 BY_SCORE = ("violator", "rank", "hardest")
 NEGATIVES = ("negative", "negatives")
+MOST_EPOCHS = 1000
+"""Of the epochs of a new user, who is asked for while somebody waits."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -94,7 +96,8 @@ class FactorModel(VectorModel):
         l2_bias: that of biases.
         l2_per: ``"sample"``, by which the penalty counts for each sample that uses a vector, or
             ``"step"``, by which it counts once a step, so that larger batches weaken it.
-        epochs: how many times every interaction is trained on.
+        epochs: how many times every interaction is trained on; those of a new user, 1,000 times
+            at most.
         batch_size: samples a step.
         deterministic: whether several threads give the same bits each time, more slowly; one thread
             always does.
@@ -113,8 +116,8 @@ class FactorModel(VectorModel):
     l2_items: Annotated[float, Bounds(least=0)] | None = None
     l2_bias: Annotated[float, Bounds(least=0)] = 0.0
     l2_per: Literal["sample", "step"] = "sample"
-    epochs: Annotated[int, Bounds(least=1)] = 20
-    batch_size: Annotated[int, Bounds(least=1)] = 64
+    epochs: Count = 20
+    batch_size: Count = 64
     deterministic: bool = False
     optimizer: Literal["sgd", "adagrad", "adam"] = "sgd"
     init_scale: Annotated[float, Bounds(above=0)] = 0.1
@@ -171,7 +174,7 @@ class FactorModel(VectorModel):
         """
         columns, sample = self._samples(loss, known, data, seen)
         columns.update(more)
-        settings = self._settings(self._optimizer(trained), self.epochs)
+        settings = self._settings(self._optimizer(trained), min(self.epochs, MOST_EPOCHS))
         if self.optimizer != "sgd":
             # In training a batch seldom has several samples of one user. One step for all samples
             # of a new user would move the vector too little: steps of Adagrad and Adam are hardly

@@ -29,7 +29,7 @@ from ..evaluation.validation import validation_split
 from ..progress import Progress
 from .fitted import Arrays, Fitted, Stateful
 from .history import LearningCurve
-from .hyperparameters import Bounds, check
+from .hyperparameters import Bounds, Count, check
 from .resuming import Progressed, RunFile, Trainee, run_of
 from .scoring import Numbers, by_bias
 
@@ -87,7 +87,7 @@ class Task:
     ) -> Task:
         """Checks what a model is given, and numbers it as the model does."""
         check_interactions("data", data)
-        check("epochs", epochs, Annotated[int, Bounds(least=1)] | None)
+        check("epochs", epochs, Count | None)
         rng = np.random.default_rng(model.random_state)
         kept_out = None
         if validation is not None:
