@@ -48,7 +48,7 @@ class Bounds:
     def __str__(self) -> str:
         parts = [] if self.least == -math.inf else [f"at least {self.least:g}"]
         parts += [] if self.above == -math.inf else [f"more than {self.above:g}"]
-        parts += [] if self.most == math.inf else [f"at most {self.most:g}"]
+        parts += [] if self.most == math.inf else [f"at most {self.most}"]
         return " and ".join(parts)
 
 

@@ -23,7 +23,7 @@ from ..arguments import check_flag
 from ..data import Ids, Interactions
 from ..data.interactions import check_interactions
 from ..evaluation import evaluate
-from ..evaluation.metrics import parse
+from ..evaluation.metrics import ERRORS, parse, sign
 from ..evaluation.trained import Trained
 from ..evaluation.validation import validation_split
 from ..progress import Progress
@@ -218,7 +218,8 @@ class Watch:
         values = self.history.validation.setdefault(self._metric, [])
         values.append(measured)
         best = self.history.best_epoch
-        if best is None or measured > values[best]:
+        better = sign(self._metric)
+        if best is None or better * measured > better * values[best]:
             self.history.best_epoch = number
             self._best = {name: array.copy() for name, array in arrays.items()}
             return False
@@ -229,7 +230,7 @@ class Watch:
         if self._bar is not None:
             self._bar.close()
         fitted = self._state(arrays if self._best is None else self._best)
-        if self._task.validation is not None:
+        if self._task.validation is not None and self._metric not in ERRORS:
             self._compare(fitted)
         return fitted
 
