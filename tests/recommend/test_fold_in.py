@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from every_model import DATA, ITEMS, NAMES, fitted, fold, interactions, make
 
 from wyrmling import SourceError
+from wyrmling.data import Interactions
 from wyrmling.datasets import make_interactions
 from wyrmling.recommend import (
     BPR,
@@ -20,6 +22,7 @@ from wyrmling.recommend import (
     FactorizationMachine,
     ImplicitALS,
     Recommender,
+    SampledSoftmax,
     SASRec,
 )
 from wyrmling.source import training
@@ -34,6 +37,18 @@ def test_a_new_user_of_a_model_of_many_epochs_is_learnt_in_a_thousand() -> None:
         model._set_fitted(replace(model.fitted, params={**model.fitted.params, "epochs": epochs}))
         several.append(model.fold_in(["i3", "i5"]).query)
     assert np.array_equal(*several)
+
+
+def test_a_batch_of_a_new_user_fits_memory() -> None:
+    items = [f"i{number}" for number in range(400)]
+    data = Interactions.from_ids([0, 1] * 200, items)
+    model = SampledSoftmax(factors=64, epochs=1, num_threads=1).fit(data)
+    huge = {"n_negatives": 2**16, "batch_size": 2**31 - 1}
+    model._set_fitted(replace(model.fitted, params={**model.fitted.params, **huge}))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert len(model.recommend(model.fold_in(items[:300]))) == 10
+    # In kilobytes: a batch of all would have 5 GB of vectors.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2_000_000
 
 
 def total(model: Any, query: Any, penalties: tuple[float, float]) -> float:

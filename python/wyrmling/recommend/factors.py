@@ -79,6 +79,8 @@ BY_SCORE = ("violator", "rank", "hardest")
 NEGATIVES = ("negative", "negatives")
 MOST_EPOCHS = 1000
 """Of the epochs of a new user, who is asked for while somebody waits."""
+MOST_NUMBERS = 1 << 27
+"""Of the elements of vectors in a batch of a new user."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -175,6 +177,11 @@ class FactorModel(VectorModel):
         columns, sample = self._samples(loss, known, data, seen)
         columns.update(more)
         settings = self._settings(self._optimizer(trained), min(self.epochs, MOST_EPOCHS))
+        # Of a file batch_size and n_negatives may be such that no memory holds a batch.
+        of_sample = self.n_negatives * trained["users"].value.shape[1]
+        settings["batch_size"] = min(
+            self.batch_size, max(self._least_batch(), MOST_NUMBERS // of_sample)
+        )
         if self.optimizer != "sgd":
             # In training a batch seldom has several samples of one user. One step for all samples
             # of a new user would move the vector too little: steps of Adagrad and Adam are hardly
