@@ -94,3 +94,12 @@ def test_items_that_may_not_come_are_left_out_of_any_ranking(
             scores = items[there] @ users[user]
             expected = there[np.argsort(-scores, kind="stable")][:30]
             assert [item for item, _ in best.row(row)] == expected.tolist()
+
+
+def test_what_is_popular_is_counted_anew_after_a_fit() -> None:
+    model = BPR(factors=2, epochs=1, num_threads=1)
+    model.fit(Interactions.from_ids(["a", "b", "c", "c"], ["x", "x", "y", "z"]))
+    for _ in range(2):
+        assert model.recommend("who", 2, cold_start="popular") == [("x", 2.0), ("y", 1.0)]
+    model.partial_fit(Interactions.from_ids(["a", "b"], ["y", "y"]))
+    assert model.recommend("who", 2, cold_start="popular") == [("y", 3.0), ("x", 2.0)]

@@ -483,8 +483,7 @@ class Recommender(Stateful, ABC):
                 "the model was saved without histories: it does not know what is popular, expected "
                 "cold_start='error'"
             )
-        count = np.bincount(fitted.seen.indices, minlength=len(fitted.item_ids))
-        return by_bias(1, count.astype(np.float32))
+        return by_bias(1, fitted.popularity)
 
     def _similar(self, kind: Any, ids: Id | Iterable[Id], n: int) -> Any:
         of = self.item_ids if kind == "items" else self.user_ids
