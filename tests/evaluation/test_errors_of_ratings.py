@@ -123,3 +123,10 @@ def test_the_command_line_knows_errors(
     assert found["best"]["value"] == min(trial["value"] for trial in found["trials"])
     main(asked)
     assert "popularity" not in capsys.readouterr().out
+    train_it = ["train", str(file), "--model", "explicit", "--holdout", "0.3", "--out", str(path)]
+    main([*train_it, "--threads", "1", "--json"])
+    held_out = json.loads(capsys.readouterr().out)["held_out"]
+    assert held_out["ExplicitMF"].keys() - held_out["popularity"].keys() == {"rmse", "mae"}
+    main([*train_it, "--threads", "1", "--quiet"])
+    said = f"errors of ratings by ExplicitMF: rmse {held_out['ExplicitMF']['rmse']:.4f}, mae "
+    assert said in capsys.readouterr().out
