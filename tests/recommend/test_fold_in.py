@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from every_model import DATA, ITEMS, NAMES, fitted, fold, interactions, make
 
+import wyrmling
 from wyrmling import SourceError
 from wyrmling.data import Interactions
 from wyrmling.datasets import make_interactions
@@ -37,6 +38,25 @@ def test_a_new_user_of_a_model_of_many_epochs_is_learnt_in_a_thousand() -> None:
         model._set_fitted(replace(model.fitted, params={**model.fitted.params, "epochs": epochs}))
         several.append(model.fold_in(["i3", "i5"]).query)
     assert np.array_equal(*several)
+
+
+def test_the_items_of_a_state_are_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = make("WARP").fit(DATA)
+    made, parameter = [], wyrmling.Parameter
+
+    def counted(*args: Any, name: str) -> Any:
+        made.append(name)
+        return parameter(*args, name=name)
+
+    monkeypatch.setattr(wyrmling, "Parameter", counted)
+    histories = [["i3", "i5"], ["i7"], ["i1", "i2", "i4"]]
+    first = [model.fold_in(history).query for history in histories]
+    assert (made.count("users"), made.count("items")) == (3, 1)
+    with ThreadPoolExecutor(4) as several:
+        found = list(several.map(lambda history: model.fold_in(history).query, histories * 20))
+    assert all(np.array_equal(*pair) for pair in zip(found, first * 20, strict=True))
+    model.partial_fit(DATA)
+    assert not np.array_equal(model.fold_in(histories[0]).query, first[0])
 
 
 def test_a_batch_of_a_new_user_fits_memory() -> None:

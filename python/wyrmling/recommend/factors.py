@@ -375,14 +375,15 @@ class FactorModel(VectorModel):
             raise ValueError("history has no times, which the loss asks for without a default")
         weights = np.ones(len(items), np.float32) if "weight" in needed else None
         data = Interactions(user, items, Ids(["new"]), self.item_ids, values, weights)
-        self._minimise(
-            fixed,
-            tables,
-            # Of each call its own: two runs cannot have one parameter.
-            tables | {name: wy.Parameter(array, name=name) for name, array in others.items()},
-            data,
-            _core.Csr(user, items, 1, n_items),
-        )
+        # Of each call its own: two runs cannot have one parameter. Those of one call are kept.
+        idle = IDLE.setdefault(self.fitted, {}).setdefault(tuple(others), [])
+        try:
+            read = idle.pop()
+        except IndexError:
+            read = {name: wy.Parameter(array, name=name) for name, array in others.items()}
+        self._minimise(fixed, tables, tables | read, data, _core.Csr(user, items, 1, n_items))
+        if not idle:
+            idle.append(read)
         found: FloatArray = np.concatenate([tables[name].value.ravel() for name in names])
         return found
 
@@ -402,7 +403,11 @@ class FactorModel(VectorModel):
 
 
 FIXED: WeakKeyDictionary[Fitted, dict[int, ReadOnce]] = WeakKeyDictionary()
-"""The losses of new users of each state, which are read when first asked for."""
+"""The losses of new users of each state, which are read when first asked for; each holds a copy of
+the items' vectors from then on.
+"""
+IDLE: WeakKeyDictionary[Fitted, dict[tuple[str, ...], list[Parameters]]] = WeakKeyDictionary()
+"""What samplers of new users of each state have read, by the names of the parameters."""
 
 
 def _parameters(loss: Loss) -> list[str]:
