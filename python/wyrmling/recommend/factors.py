@@ -29,6 +29,7 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -126,6 +127,8 @@ class FactorModel(VectorModel):
     n_negatives: Annotated[int, Bounds(least=1, most=2**16)] = 10
 
     _resumes: ClassVar[bool] = True
+    # How many users had each item, while a new user is learnt; in training the data say it.
+    _counts: ClassVar[npt.NDArray[Any] | None] = None
 
     @abstractmethod
     def _loss(self) -> Loss:
@@ -174,7 +177,10 @@ class FactorModel(VectorModel):
 
         Columns of ``more`` are given to the loss beside those of the interactions.
         """
-        columns, sample = self._samples(loss, known, data, seen)
+        model = copy(self)
+        if self.fitted.seen is not None:
+            object.__setattr__(model, "_counts", self.fitted.popularity)
+        columns, sample = model._samples(loss, known, data, seen)
         columns.update(more)
         settings = self._settings(self._optimizer(trained), min(self.epochs, MOST_EPOCHS))
         # Of a file batch_size and n_negatives may be such that no memory holds a batch.

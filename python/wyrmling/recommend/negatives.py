@@ -48,7 +48,9 @@ class NegativeSampling(FactorModel):
         match self.sampling:
             case "popularity":
                 # An item of nobody's is drawn as one of a single user's.
-                counts = np.bincount(seen.indices, minlength=seen.shape[1])
+                counts = self._counts
+                if counts is None:
+                    counts = np.bincount(seen.indices, minlength=seen.shape[1])
                 return wy.sampling.Popularity(np.maximum(counts, 1), **rest)
             case "in_batch":
                 return wy.sampling.InBatch("item", seen.shape[1], **rest)
