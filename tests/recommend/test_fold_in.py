@@ -284,11 +284,16 @@ def test_an_item_of_a_new_user_counts_once() -> None:
         FactorizationMachine(optimizer="adam", lr=0.005),
         BPR(optimizer="adagrad", lr=0.05),
         BPR(),
+        BPR(sampling="popularity"),
+        BPR(sampling="in_batch"),
+        BPR(l2_per="step", l2=0.1),
     ],
     ids=str,
 )
 def test_a_new_user_is_as_one_who_was_trained_on(model: Any) -> None:
-    """Steps of Adagrad and Adam are about as long for one sample as for all of a user's."""
+    """Steps of Adagrad and Adam are about as long for one sample as for all of a user's, a penalty
+    by the step is one for all, and a user's own items say nothing of what others had.
+    """
     data = make_interactions(300, 120, seed=1)
     model.set_params(factors=8, num_threads=1).fit(data)
     alike = []

@@ -119,3 +119,8 @@ def test_negatives_of_new_users_are_as_popular_as_in_training(
         assert np.array_equal(np.maximum(new, 1), expected)
         assert np.array_equal(again, expected)
     assert len(drawn_by) == 12
+    for model in models("in_batch"):
+        model.fit(DATA).fold_in(DATA.item_ids.take([3, 5]))
+    assert len(drawn_by) == 16
+    for new in drawn_by[12:]:
+        assert np.array_equal(np.round(new), np.bincount(DATA.items, minlength=DATA.n_items))

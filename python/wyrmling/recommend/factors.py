@@ -188,10 +188,10 @@ class FactorModel(VectorModel):
         settings["batch_size"] = min(
             self.batch_size, max(self._least_batch(), MOST_NUMBERS // of_sample)
         )
-        if self.optimizer != "sgd":
+        if self.optimizer != "sgd" or self.l2_per == "step":
             # In training a batch seldom has several samples of one user. One step for all samples
             # of a new user would move the vector too little: steps of Adagrad and Adam are hardly
-            # longer for a larger gradient.
+            # longer for a larger gradient, and a penalty by the step would count too little.
             settings["batch_size"] = self._least_batch()
         wy.fit(loss, columns, sample=sample, parameters=trained, **settings)
 
