@@ -104,9 +104,9 @@ def test_negatives_of_new_users_are_as_popular_as_in_training(
     drawn_by: list[Any] = []
     popularity = wy.sampling.Popularity
 
-    def noted(counts: Any, **rest: Any) -> Any:
+    def noted(counts: Any, *power: float, **rest: Any) -> Any:
         drawn_by.append(np.array(counts))
-        return popularity(counts, **rest)
+        return popularity(counts, *power, **rest)
 
     monkeypatch.setattr(wy.sampling, "Popularity", noted)
     for model in models("popularity"):
