@@ -80,7 +80,7 @@ def test_everything_public_is_exported():
         "pushforward",
     }  # of transforms
     inner |= {"replace_node", "apply_primitive", "outline", "HookHandle", "restored_history"}
-    inner |= {"IrBuilder", "IrFunction", "Compiled"}  # of source
+    inner |= {"Captured", "IrBuilder", "IrFunction", "Compiled"}  # of source
     inner |= {"Dispatcher", "Specialization", "SpecializationTable"}  # of source
     inner |= {
         "CsrMatrix",

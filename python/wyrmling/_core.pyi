@@ -19,6 +19,7 @@ __all__ = [
     "Adagrad",
     "Adam",
     "Adaptive",
+    "Captured",
     "Compiled",
     "Csr",
     "CsrMatrix",
@@ -824,6 +825,10 @@ class IrBuilder:
     ) -> list[int]: ...
     def inline(self, function: IrFunction, args: Sequence[int]) -> list[int]: ...
     def finish(self) -> IrFunction: ...
+
+@final
+class Captured:
+    def __new__(cls, array: npt.NDArray[Any]) -> Captured: ...
 
 @final
 class IrFunction:

@@ -139,9 +139,28 @@ def test_a_metric_may_be_a_function(data: Interactions) -> None:
         assert by_lr[lr].evaluation is None
     assert by_lr[1e9].error is not None
     assert "accuracy" in repr(found)
-    for wrong, error in ((np.nan, ValueError), ("high", TypeError), (None, TypeError)):
+    for wrong, error in ((np.nan, FloatingPointError), ("high", TypeError), (None, TypeError)):
         with pytest.raises(error, match="what metric <lambda> gives is "):
             search(model, {"lr": [0.05]}, train, trials=1, metric=lambda *_, wrong=wrong: wrong)
+
+
+def test_a_trial_of_which_a_function_gives_no_number_failed(data: Interactions) -> None:
+    def by_share(model: Any, test: Interactions) -> float:
+        share = Known.fitted[-1][0].share
+        if share == 0.5:
+            raise FloatingPointError("divide by zero")
+        return {0.2: math.nan, 0.4: -math.inf, 0.6: 0.25, 0.8: -3.0}[share]
+
+    shares = {"share": [0.2, 0.4, 0.5, 0.6, 0.8]}
+    found = search(Known(), shares, data, metric=by_share)
+    assert found.parameters == {"share": 0.6}
+    assert {trial.parameters["share"]: trial.error for trial in found} == {
+        0.2: "what metric by_share gives is nan, expected a finite number",
+        0.4: "what metric by_share gives is -inf, expected a finite number",
+        0.5: "metric by_share: divide by zero",
+        0.6: None,
+        0.8: None,
+    }
 
 
 def test_validation_may_be_given(data: Interactions) -> None:
@@ -175,9 +194,9 @@ def test_trials_that_diverge_are_kept_and_never_best(data: Interactions) -> None
     assert math.isnan(bad.value)
     assert bad.error == "the loss is not a number"
     assert bad.evaluation is None
-    assert "diverged" in repr(found)
-    assert "<td>diverged</td>" in found._repr_html_()
-    with pytest.raises(FloatingPointError, match="diverged in every trial; the first: the loss"):
+    assert "failed" in repr(found)
+    assert "<td>failed</td>" in found._repr_html_()
+    with pytest.raises(FloatingPointError, match="every trial failed; the first: the loss"):
         search(Known(diverges=True), {"share": [0.5]}, data)
 
 

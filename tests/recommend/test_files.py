@@ -252,6 +252,8 @@ METADATA: list[Change] = [
     ("hyperparameters", "{", "not valid JSON"),
     ("hyperparameters", "[" * 20000, "not valid JSON"),
     ("hyperparameters", '{"epochs": 0}', "epochs is 0"),
+    ("hyperparameters", f'{{"epochs": {2**70}}}', "epochs is 1180591620717411303424"),
+    ("hyperparameters", f'{{"batch_size": {2**31}}}', "batch_size is 2147483648"),
     ("hyperparameters", '{"epochs": "1"}', "epochs is '1'"),
     ("hyperparameters", '{"colour": 1}', "hyperparameter 'colour', which BPR of wyrmling"),
     ("functions", '{"lr": 3}', "functions has lr 3"),

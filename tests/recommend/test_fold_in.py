@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import resource
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 from every_model import DATA, ITEMS, NAMES, fitted, fold, interactions, make
 
+import wyrmling
 from wyrmling import SourceError
+from wyrmling.data import Interactions
 from wyrmling.datasets import make_interactions
 from wyrmling.recommend import (
     BPR,
@@ -20,11 +23,52 @@ from wyrmling.recommend import (
     FactorizationMachine,
     ImplicitALS,
     Recommender,
+    SampledSoftmax,
     SASRec,
 )
 from wyrmling.source import training
 
 RATED = ["i3", "i5", "i5", "i7", "i11"], [5.0, 1.0, 2.0, 4.0, -3.0]
+
+
+def test_a_new_user_of_a_model_of_many_epochs_is_learnt_in_a_thousand() -> None:
+    model = make("BPR").fit(DATA)
+    several = []
+    for epochs in (1000, 10**9):
+        model._set_fitted(replace(model.fitted, params={**model.fitted.params, "epochs": epochs}))
+        several.append(model.fold_in(["i3", "i5"]).query)
+    assert np.array_equal(*several)
+
+
+def test_the_items_of_a_state_are_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = make("WARP").fit(DATA)
+    made, parameter = [], wyrmling.Parameter
+
+    def counted(*args: Any, name: str) -> Any:
+        made.append(name)
+        return parameter(*args, name=name)
+
+    monkeypatch.setattr(wyrmling, "Parameter", counted)
+    histories = [["i3", "i5"], ["i7"], ["i1", "i2", "i4"]]
+    first = [model.fold_in(history).query for history in histories]
+    assert (made.count("users"), made.count("items")) == (3, 1)
+    with ThreadPoolExecutor(4) as several:
+        found = list(several.map(lambda history: model.fold_in(history).query, histories * 20))
+    assert all(np.array_equal(*pair) for pair in zip(found, first * 20, strict=True))
+    model.partial_fit(DATA)
+    assert not np.array_equal(model.fold_in(histories[0]).query, first[0])
+
+
+def test_a_batch_of_a_new_user_fits_memory() -> None:
+    items = [f"i{number}" for number in range(400)]
+    data = Interactions.from_ids([0, 1] * 200, items)
+    model = SampledSoftmax(factors=64, epochs=1, num_threads=1).fit(data)
+    huge = {"n_negatives": 2**16, "batch_size": 2**31 - 1}
+    model._set_fitted(replace(model.fitted, params={**model.fitted.params, **huge}))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert len(model.recommend(model.fold_in(items[:300]))) == 10
+    # In kilobytes: a batch of all would have 5 GB of vectors.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2_000_000
 
 
 def total(model: Any, query: Any, penalties: tuple[float, float]) -> float:
@@ -240,11 +284,16 @@ def test_an_item_of_a_new_user_counts_once() -> None:
         FactorizationMachine(optimizer="adam", lr=0.005),
         BPR(optimizer="adagrad", lr=0.05),
         BPR(),
+        BPR(sampling="popularity"),
+        BPR(sampling="in_batch"),
+        BPR(l2_per="step", l2=0.1),
     ],
     ids=str,
 )
 def test_a_new_user_is_as_one_who_was_trained_on(model: Any) -> None:
-    """Steps of Adagrad and Adam are about as long for one sample as for all of a user's."""
+    """Steps of Adagrad and Adam are about as long for one sample as for all of a user's, a penalty
+    by the step is one for all, and a user's own items say nothing of what others had.
+    """
     data = make_interactions(300, 120, seed=1)
     model.set_params(factors=8, num_threads=1).fit(data)
     alike = []

@@ -96,3 +96,31 @@ def test_users_who_lack_one_item_learn_from_it() -> None:
         model = BPR(sampling=sampling, epochs=50, random_state=0).fit(data)  # type: ignore[arg-type]
         scores = dict(model.recommend("a", n=4, exclude_seen=False))
         assert min(scores, key=lambda item: scores[item]) == 3, (sampling, scores)
+
+
+def test_negatives_of_new_users_are_as_popular_as_in_training(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn_by: list[Any] = []
+    popularity = wy.sampling.Popularity
+
+    def noted(counts: Any, *power: float, **rest: Any) -> Any:
+        drawn_by.append(np.array(counts))
+        return popularity(counts, *power, **rest)
+
+    monkeypatch.setattr(wy.sampling, "Popularity", noted)
+    for model in models("popularity"):
+        model.fit(DATA)
+        model.fold_in(DATA.item_ids.take([3, 5]))
+        model.partial_fit(DATA.take(np.arange(4)), epochs=1)
+    for trained, new, again in zip(*[iter(drawn_by)] * 3, strict=True):
+        expected = np.maximum(np.bincount(DATA.items, minlength=DATA.n_items), 1)
+        assert np.array_equal(trained, expected)
+        assert np.array_equal(np.maximum(new, 1), expected)
+        assert np.array_equal(again, expected)
+    assert len(drawn_by) == 12
+    for model in models("in_batch"):
+        model.fit(DATA).fold_in(DATA.item_ids.take([3, 5]))
+    assert len(drawn_by) == 16
+    for new in drawn_by[12:]:
+        assert np.array_equal(np.round(new), np.bincount(DATA.items, minlength=DATA.n_items))

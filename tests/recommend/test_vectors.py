@@ -69,3 +69,37 @@ def test_what_no_reader_takes_is_not_written(tmp_path: Path) -> None:
         with pytest.raises(error, match=f"^lr is {lr!r}, expected a finite number"):
             model.set_params(lr=lr).save(tmp_path / "model")
     assert (tmp_path / "model").read_bytes() == before
+
+
+@pytest.mark.parametrize("left_out", [0, 1, 5, 17, 18, 39, 40])
+@pytest.mark.parametrize("exclude_seen", [True, False])
+def test_items_that_may_not_come_are_left_out_of_any_ranking(
+    left_out: int, exclude_seen: bool
+) -> None:
+    rng = np.random.default_rng(left_out)
+    data = Interactions(rng.integers(0, 6, 90), rng.integers(0, 40, 90), range(6), range(40))
+    users, items = rng.integers(-2, 3, (6, 3)), rng.integers(-2, 3, (40, 3))
+    model = Custom.from_factors(users.astype(np.float32), items.astype(np.float32), data)
+    out = rng.choice(40, left_out, replace=False)
+    for several in ([2], range(6)):
+        best = model.recommend(several, 30, exclude_seen=exclude_seen, filter_items=out)
+        assert best.items.shape == (len(several), min(30, 40 - left_out))
+        rest = np.setdiff1d(np.arange(40), out)
+        same = model.recommend(several, 30, exclude_seen=exclude_seen, items=rest)
+        assert np.array_equal(best.items, same.items)
+        assert np.array_equal(best.scores, same.scores)
+        for row, user in enumerate(several):
+            had = data.items[data.users == user] if exclude_seen else []
+            there = np.setdiff1d(rest, had)
+            scores = items[there] @ users[user]
+            expected = there[np.argsort(-scores, kind="stable")][:30]
+            assert [item for item, _ in best.row(row)] == expected.tolist()
+
+
+def test_what_is_popular_is_counted_anew_after_a_fit() -> None:
+    model = BPR(factors=2, epochs=1, num_threads=1)
+    model.fit(Interactions.from_ids(["a", "b", "c", "c"], ["x", "x", "y", "z"]))
+    for _ in range(2):
+        assert model.recommend("who", 2, cold_start="popular") == [("x", 2.0), ("y", 1.0)]
+    model.partial_fit(Interactions.from_ids(["a", "b"], ["y", "y"]))
+    assert model.recommend("who", 2, cold_start="popular") == [("y", 3.0), ("x", 2.0)]

@@ -195,6 +195,7 @@ WRONG: list[Wrong] = [
     ("/recommend", {"users": {"a": 1}}, 400, "bad_value", "users: expected a list"),
     ("/recommend", {"histories": "jazz-1"}, 400, "bad_value", "histories: expected a list"),
     ("/recommend", {"histories": ["jazz-1"]}, 400, "bad_value", "histories: expected a list"),
+    ("/recommend", {"histories": [[]] * 1001, "n": 1}, 413, "too_many", "1001 histories"),
     ("/recommend", {"users": ["user-1"] * 2501, "n": 40}, 413, "too_many", "2501 times 40"),
     ("/recommend", b'{"user": "\\ud800"}', 400, "bad_value", "half of a surrogate"),
     ("/recommend", b"", 400, "bad_json", "not valid JSON"),

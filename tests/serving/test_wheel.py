@@ -218,8 +218,10 @@ def test_a_wheel_is_whole_and_equal_models_make_equal_wheels(tmp_path: Path, mod
     with zipfile.ZipFile(private) as archive:
         back = Recommender.load(archive.read("recs/model.safetensors"))
     assert back.fitted.seen is None
-    numpy = build_wheel(model, "recs", directory=tmp_path / "a", needs="numpy", version="1!2.0rc1")
-    assert numpy.name == "recs-1!2.0rc1-py3-none-any.whl"
+    numpy = build_wheel(
+        model, "recs", directory=tmp_path / "a", needs="numpy", version="1!2.0rc1+a.0.1a"
+    )
+    assert numpy.name == "recs-1!2.0rc1+a.0.1a-py3-none-any.whl"
 
 
 @pytest.mark.parametrize(
@@ -232,7 +234,10 @@ def test_bad_names_are_refused(tmp_path: Path, model: BPR, name: str) -> None:
     assert not (tmp_path / "dist").exists()
 
 
-@pytest.mark.parametrize("version", ["", "1.", "v1", "1.0-2", "01", "1.0+A", "1\n", "\u0661"])
+@pytest.mark.parametrize(
+    "version",
+    ["", "1.", "v1", "1.0-2", "01", "1.0+A", "1.0+01", "1.0+a.00", "1" * 101, "1\n", "\u0661"],
+)
 def test_bad_versions_are_refused(tmp_path: Path, model: BPR, version: str) -> None:
     with pytest.raises(ValueError, match=r"^version is "):
         build_wheel(model, "recs", version=version, directory=tmp_path / "dist")

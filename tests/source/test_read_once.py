@@ -45,6 +45,21 @@ def test_it_is_read_once_for_each_kind_of_arguments(reads: list[Any]) -> None:
     assert len(reads) == 8
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_what_it_finds_outside_stays_as_it_was_when_it_was_read(dtype: Any) -> None:
+    found = np.array([[2, 3], [1, 0]]).astype(dtype)
+
+    def of_found(w: Any, x: float, user: int) -> Any:
+        return (w[user] - found[user, 0] * x + 0.5 * found[1, 1]) ** 2
+
+    columns = {"x": np.ones(3, np.float32), "user": np.array([0, 1, 1])}
+    wrapped, first = ReadOnce(of_found), trained(of_found, columns)
+    for _ in range(3):
+        np.testing.assert_array_equal(trained(wrapped, columns), first)
+        found[:] = 7
+        assert not np.array_equal(trained(of_found, columns), first)
+
+
 def test_arrays_of_different_lengths_are_read_each_time(reads: list[Any]) -> None:
     def of_lists(w: Any, x: Any) -> Any:
         return (w.sum() - x.sum()) ** 2

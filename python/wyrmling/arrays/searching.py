@@ -31,6 +31,13 @@ def searchsorted(a: Like, v: Like, side: str = "left", sorter: Any = None) -> An
             raise ValueError(
                 f"searchsorted: sorter: expected shape {np.shape(a)}, got {np.shape(sorter)}"
             )
+        if not changes(sorter):
+            order = np.asarray(plain(sorter))
+            if order.dtype.kind not in "iu":
+                raise TypeError(f"searchsorted: sorter: expected integers, got {sorter!r}")
+            if not ((-len(order) <= order) & (order < len(order))).all():
+                what = f"expected indices below {len(order)}, got {sorter!r}"
+                raise ValueError(f"searchsorted: sorter: {what}")
         a = take(a, sorter)
     return _core.searchsorted(a, v, side == "right")
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 from ..data import Ids
 from ..data.ids import Numbers
 from ..evaluation import evaluate
-from ..recommend import Recommender
+from ..evaluation.metrics import ERRORS
+from ..recommend import ExplicitMF, Recommender
 from . import files
 from .quality import METRICS
 from .text import count, watched
@@ -20,7 +21,8 @@ __all__ = ["add_options", "run"]
 def run(options: argparse.Namespace) -> None:
     """Measures a model on a file of interactions that it was not trained on."""
     model = Recommender.load(options.model)
-    data, _ = files.read(options)
+    metrics = options.metric or list(METRICS)
+    data, _ = files.read(options, [ExplicitMF] if {*metrics} & {*ERRORS} else [])
     # A file of text has no integers.
     users, user_ids = _spelled(model.user_ids, data.user_ids)
     items, item_ids = _spelled(model.item_ids, data.item_ids)
@@ -31,7 +33,6 @@ def run(options: argparse.Namespace) -> None:
         user_ids=user_ids,
         item_ids=item_ids,
     )
-    metrics = options.metric or list(METRICS)
     found = evaluate(
         model, data, metrics, exclude_seen=not options.include_seen, progress=watched()
     )
@@ -61,7 +62,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--metric",
         action="append",
         metavar="NAME",
-        help="such as ndcg@10, recall@20, mrr or coverage; may be given several times",
+        help="such as ndcg@10, recall@20, mrr or coverage, or, of ratings, rmse and mae; may be "
+        "given several times",
     )
     option("--include-seen", action="store_true", help="rank also what users had in training")
     option("--json", action="store_true", help="print JSON")

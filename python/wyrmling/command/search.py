@@ -9,6 +9,7 @@ import os
 from typing import Any
 
 from ..evaluation import Search, Trial, evaluate, popularity, search
+from ..evaluation.metrics import ERRORS
 from . import files, types
 from .models import add_options as add_model_options
 from .models import model_of
@@ -47,14 +48,17 @@ def run(options: argparse.Namespace) -> None:
         progress=watched(),
     )
     train, held_out = data.split(options.validation, options.seed)
-    baseline = evaluate(popularity(train), held_out, found.metric, resamples=1)[found.metric]
+    baseline = None
+    if found.metric not in ERRORS:
+        baseline = evaluate(popularity(train), held_out, found.metric, resamples=1)[found.metric]
     if options.save is not None:
         found.model.save(options.save)
     if options.json:
         print(json.dumps(_report(found, baseline, options.save), allow_nan=False))
         return
     print(found)
-    print(f"\nbest        {found.metric} {found.best.value:.4f}; popularity {baseline:.4f}")
+    beside = "" if baseline is None else f"; popularity {baseline:.4f}"
+    print(f"\nbest        {found.metric} {found.best.value:.4f}{beside}")
     if options.save is not None:
         print(f"saved       {options.save}, {os.path.getsize(options.save):,} bytes")
     print(f"options     {_options(found)}")
@@ -95,7 +99,7 @@ def add_options(parser: argparse.ArgumentParser, model: str) -> None:
     add_model_options(parser, model)
 
 
-def _report(found: Search, baseline: float, saved: str | None) -> dict[str, Any]:
+def _report(found: Search, baseline: float | None, saved: str | None) -> dict[str, Any]:
     return {
         "metric": found.metric,
         "best": _trial(found.best),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -12,7 +13,7 @@ from ..data import Interactions
 from ..data.interactions import check_interactions
 from ..progress import Steps
 from .evaluate import Unknown, evaluate
-from .metrics import parse
+from .metrics import ERRORS, parse, sign
 from .models import arguments_of_fit, check_params, copied, popularity
 from .result import Evaluation
 from .trained import Trained
@@ -27,7 +28,8 @@ class Comparison(Mapping[str, Evaluation]):
     """What was found of each model, by its name, the best by the first metric first.
 
     Args:
-        evaluations: what was found; all have the same metrics.
+        evaluations: what was found; all have the metrics of the first, but for errors of ratings
+            of what has no ratings.
         models: the trained models by name.
         seconds: how long each took to train.
     """
@@ -39,14 +41,18 @@ class Comparison(Mapping[str, Evaluation]):
         seconds: Mapping[str, float],
     ) -> None:
         self.metrics = list(next(iter(evaluations.values())))
-        order = sorted(evaluations, key=lambda name: -evaluations[name][self.metrics[0]])
+        first = self.metrics[0]
+        # The ranking by popularity has no values, hence no errors of such.
+        order = sorted(
+            evaluations, key=lambda name: -sign(first) * evaluations[name].get(first, math.inf)
+        )
         self._evaluations = {name: evaluations[name] for name in order}
         self.models = dict(models)
         self.seconds = dict(seconds)
 
     @property
     def best(self) -> str:
-        """The name of the model with the highest value of the first metric."""
+        """The name of the model that is best by the first metric."""
         return next(iter(self))
 
     def plot(self, axes: Any = None) -> Any:
@@ -91,7 +97,7 @@ class Comparison(Mapping[str, Evaluation]):
         for name, found in self.items():
             low, high = found.interval.get(first, (None, None))
             bounds = "" if low is None else f"{low:.4f} to {high:.4f}"
-            values = [f"{found[metric]:.4f}" for metric in self.metrics]
+            values = [f"{found[metric]:.4f}" if metric in found else "" for metric in self.metrics]
             seconds = f"{self.seconds[name]:.1f}" if name in self.seconds else ""
             yield [name, values[0], bounds, *values[1:], seconds]
 
@@ -108,7 +114,8 @@ def compare(
     progress: bool = False,
     fit_params: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Comparison:
-    """Trains models on the same data, measures them on the same, and adds popularity.
+    """Trains models on the same data, measures them on the same, and adds popularity if any
+    metric is of rankings.
 
     Args:
         models: recommenders by name. Copies of them are trained, themselves they stay as they are;
@@ -177,13 +184,14 @@ def compare(
                 seconds[name] = time.perf_counter() - start
                 bar.advance(f"{name} is trained")
         rankers: dict[str, Any] = dict(fitted)
-        if BASELINE not in rankers:
+        ranked = [name for name in wanted if name not in ERRORS]
+        if BASELINE not in rankers and ranked:
             rankers[BASELINE] = _baseline(train, fitted)
         for name, ranker in rankers.items():
             found[name] = evaluate(
                 ranker,
                 test,
-                wanted,
+                ranked if isinstance(ranker, Trained) else wanted,
                 exclude_seen=exclude_seen,
                 unknown=unknown,
                 random_state=random_state,

@@ -14,10 +14,10 @@ from ..arguments import check_choice, check_flag, check_integer, is_one
 from ..data import Interactions
 from ..data.interactions import check_interactions
 from .intervals import check_level
-from .metrics import DEFAULT, parse
-from .ranking import measured, selected
+from .metrics import DEFAULT, ERRORS, parse
+from .ranking import errors, measured, selected
 from .result import Evaluation, Skipped
-from .trained import Trained, numbers_of, trained
+from .trained import Numbers, Trained, numbers_of, trained
 
 __all__ = ["evaluate"]
 
@@ -44,7 +44,8 @@ def evaluate(
 
     Args:
         model: a model that was fitted.
-        test: what it should have ranked high. A pair counts once, whatever its value.
+        test: what it should have ranked high. A pair counts once, whatever its value; for ``rmse``
+            and ``mae`` each interaction, with its value.
         metrics: names, as :mod:`wyrmling.evaluation.metrics` defines them.
         exclude_seen: whether items that a user has in training do not compete. Pairs of ``test``
             that were trained on are then left out too; with False they count (repeated purchases).
@@ -64,8 +65,8 @@ def evaluate(
         TypeError: not Interactions, or no model.
         RuntimeError: a model that was not fitted, or was saved without histories that the metrics
             need.
-        ValueError: an unknown metric or choice, an unknown id with ``unknown="error"``, or nothing
-            that could be measured.
+        ValueError: an unknown metric or choice, no values for ``rmse`` or ``mae``, an unknown id
+            with ``unknown="error"``, or nothing that could be measured.
         FloatingPointError: a score that is not a number.
 
     >>> from wyrmling.datasets import make_interactions
@@ -86,7 +87,9 @@ def evaluate(
     check_flag("progress", progress)
     check_interactions("test", test)
     known = trained(model)
-    pairs, skipped = _pairs(known, test, users, unknown)
+    user, item, there, skipped = _numbered(known, test, users, unknown)
+    pairs = _core.Csr(user, item, known.n_users, known.n_items)
+    skipped = replace(skipped, repeated=len(user) - len(pairs))
     rows = np.flatnonzero(pairs.counts).astype(np.uint32)
     seen = selected(known.seen, rows) if exclude_seen else None
     popularity = np.zeros(known.n_items, np.int64)
@@ -101,12 +104,19 @@ def evaluate(
         selected(pairs, rows),
         popularity,
         known.n_users,
-        wanted,
+        [metric for metric in wanted if metric.kind not in ERRORS],
         progress,
     )
     skipped = replace(skipped, seen=len(pairs) - held_out)
     if not len(measured_rows):
         raise ValueError(f"test has nothing to measure; left out: {skipped}")
+    if any(metric.kind in ERRORS for metric in wanted):
+        if known.predict is None or test.values is None:
+            what = "the model gives no" if known.predict is None else "test has no"
+            raise ValueError(f"metrics: 'rmse' and 'mae' are of values, and {what} values")
+        new = slice(None) if seen is None else ~_among(known.seen, user, item)
+        off = errors(known.predict, user[new], item[new], test.values[there][new])
+        overall |= {metric.name: off[metric.kind] for metric in wanted if metric.kind in ERRORS}
     return Evaluation(
         per_user,
         overall,
@@ -119,10 +129,12 @@ def evaluate(
     )
 
 
-def _pairs(
+def _numbered(
     model: Trained, test: Interactions, users: Iterable[Any] | None, unknown: Unknown
-) -> tuple[_core.Csr, Skipped]:
-    """The distinct pairs of ``test`` that the model can be asked for, in its numbers."""
+) -> tuple[Numbers, Numbers, npt.NDArray[np.bool_], Skipped]:
+    """The users and items of ``test`` that the model can be asked for, in its numbers, and which
+    rows they are of.
+    """
     names = ("user", test.users, test.user_ids), ("item", test.items, test.item_ids)
     columns = []
     for (name, column, ids), own in zip(names, (model.user_ids, model.item_ids), strict=True):
@@ -140,8 +152,14 @@ def _pairs(
         there = wanted
     chosen = columns if there.all() else [column[there] for column in columns]
     user, item = (column.astype(np.uint32) for column in chosen)
-    pairs = _core.Csr(user, item, model.n_users, model.n_items)
-    return pairs, replace(skipped, repeated=len(user) - len(pairs))
+    return user, item, there, skipped
+
+
+def _among(pairs: _core.Csr, user: Numbers, item: Numbers) -> npt.NDArray[np.bool_]:
+    """Whether each pair of a user and an item is among some."""
+    n_users, n_items = pairs.shape
+    rows = np.repeat(np.arange(n_users), pairs.counts.astype(np.int64))
+    return np.isin(user * np.int64(n_items) + item, rows * n_items + pairs.indices)
 
 
 def _asked(model: Trained, users: Iterable[Any], unknown: Unknown) -> npt.NDArray[np.int64]:

@@ -19,10 +19,13 @@ recommendations looked at, h the number of a user's held-out items and r the ran
 ``novelty@k``    mean of -log2(share of all users who have the item in training) over the first k,
                  in bits; an item that nobody has counts as if one user had it
 ``coverage@k``   share of all items that are among the first k of a user who is measured
+``rmse``         root of the mean of (score - value)² over held-out interactions, for models of
+                 ratings; the less the better
+``mae``          mean of |score - value|, likewise
 ===============  ===================================================================================
 
-Each but coverage is averaged over users. Among the first k, equal scores are ordered by item
-number. ``coverage`` and ``novelty`` without a number look at the first 10.
+Each but coverage and the two errors is averaged over users. Among the first k, equal scores are
+ordered by item number. ``coverage`` and ``novelty`` without a number look at the first 10.
 """
 
 from __future__ import annotations
@@ -31,11 +34,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["DEFAULT", "Metric", "parse"]
+__all__ = ["DEFAULT", "ERRORS", "Metric", "parse", "sign"]
 
 AT_K = ("ndcg", "recall", "precision", "map", "hit")
 LISTED = ("coverage", "novelty")
 WHOLE = ("mrr", "auc")
+ERRORS = ("rmse", "mae")
 DEFAULT = (
     "ndcg@10",
     "recall@20",
@@ -79,12 +83,17 @@ def parse(metrics: str | Iterable[str]) -> list[Metric]:
     return list(dict.fromkeys(_parse(name) for name in names))
 
 
+def sign(name: str) -> int:
+    """-1 for a metric that is the better the less it is, else 1."""
+    return -1 if name in ERRORS else 1
+
+
 def _parse(name: str) -> Metric:
     if not isinstance(name, str):
         raise TypeError(f"metrics: expected strings such as 'ndcg@10', found {name!r}")
     found = re.fullmatch(r"([a-z]+)(?:@([0-9]+))?", name, re.ASCII)
     kind, digits = found.groups() if found else (name, None)
-    if digits is None and kind in WHOLE:
+    if digits is None and kind in (*WHOLE, *ERRORS):
         return Metric(name, kind, None)
     if digits is None and kind in LISTED:
         return Metric(name, kind, LISTED_BY_DEFAULT)
@@ -95,4 +104,5 @@ def _parse(name: str) -> Metric:
             raise ValueError(f"metrics: {name!r} looks at {digits} items, expected 1 to {MOST}")
         return Metric(name, kind, k)
     known = ", ".join(f"'{kind}@k'" for kind in (*AT_K, *LISTED))
-    raise ValueError(f"metrics: unknown {name!r}, expected {known}, 'mrr', 'mrr@k' or 'auc'")
+    rest = "'mrr', 'mrr@k', 'auc', 'rmse' or 'mae'"
+    raise ValueError(f"metrics: unknown {name!r}, expected {known}, {rest}")

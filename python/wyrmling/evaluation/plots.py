@@ -48,7 +48,7 @@ def plot_comparison(comparison: Any, axes: Any = None) -> Any:
     axes = _axes(axes)
     metric = comparison.metrics[0]
     for place, (name, found) in enumerate(reversed(list(comparison.items()))):
-        value = found[metric]
+        value = found.get(metric, math.nan)
         low, high = found.interval.get(metric, (value, value))
         # By rounding a bound may lie on the other side of a value that it is equal to.
         error = [[max(0.0, value - low)], [max(0.0, high - value)]]
@@ -71,8 +71,8 @@ def plot_search(search: Any, axes: Any = None) -> Any:
         if trial.error is None:
             shade = 0.2 + 0.8 * ((trial.epochs or longest) / longest)  # at most 1
             axes.plot(place, trial.value, "o", color="C0", alpha=shade)
-            best = max(best, trial.value)
-        line.append(best if math.isfinite(best) else math.nan)
+            best = max(best, search.sign * trial.value)
+        line.append(search.sign * best if math.isfinite(best) else math.nan)
     axes.step(range(1, len(line) + 1), line, where="post", color="C1", label="best so far")
     axes.set_xlabel("trial")
     axes.set_ylabel(search.metric)

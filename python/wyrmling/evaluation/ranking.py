@@ -19,7 +19,7 @@ from .. import _core
 from ..progress import Steps
 from .metrics import LISTED, Metric
 
-__all__ = ["measured", "selected"]
+__all__ = ["errors", "measured", "selected"]
 
 FloatArray = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.uint32]
@@ -28,6 +28,7 @@ Columns = dict[str, FloatArray]
 
 LISTED_AT_ONCE = 1 << 20
 """Numbers of recommended items, and of vectors, held in memory."""
+PREDICTED_AT_ONCE = 1 << 16
 
 
 def measured(
@@ -203,6 +204,23 @@ class _Ranked:
         else:
             values = within.sum(axis=1) / (k if kind == "precision" else self.held)
         return values.astype(np.float64)
+
+
+def errors(predict: Any, users: Rows, items: Rows, values: npt.NDArray[Any]) -> dict[str, float]:
+    """How far scores of pairs are from values: the root of the mean square, and the mean.
+
+    Raises FloatingPointError for a score that is not a number.
+    """
+    squares, sizes = 0.0, 0.0
+    for start in range(0, len(users), PREDICTED_AT_ONCE):
+        part = slice(start, start + PREDICTED_AT_ONCE)
+        off = predict(users[part], items[part]).astype(np.float64) - values[part]
+        squares, sizes = squares + float(off @ off), sizes + float(np.abs(off).sum())
+    if np.isnan(squares):
+        raise FloatingPointError(
+            "a score is not a number: the model holds NaN, or products overflow"
+        )
+    return {"rmse": float(np.sqrt(squares / len(users))), "mae": sizes / len(users)}
 
 
 def _parts(scores: Any, count: int) -> Iterator[tuple[Rows, Any]]:

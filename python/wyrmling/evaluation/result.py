@@ -97,7 +97,7 @@ class Evaluation(Mapping[str, float]):
         """The bounds of each metric that is a mean over users, by the bootstrap.
 
         Computed when it is asked for. Coverage has none: users who are drawn again recommend
-        nothing new, so that its bootstrap is below the value.
+        nothing new, so that its bootstrap is below the value. Nor have errors of ratings.
         """
         if not self.per_user:
             return {}

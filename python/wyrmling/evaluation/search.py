@@ -25,7 +25,7 @@ from ..data import Interactions
 from ..data.interactions import check_interactions
 from ..progress import Steps
 from .evaluate import evaluate
-from .metrics import parse
+from .metrics import parse, sign
 from .models import arguments_of_fit, check_params, copied, parameters_of
 from .result import Evaluation
 from .spaces import Distribution, draw
@@ -43,11 +43,12 @@ class Trial:
 
     Args:
         parameters: the hyperparameters that were drawn.
-        value: the metric on the validation split; NaN where training diverged.
+        value: the metric on the validation split; NaN where the trial failed: training diverged,
+            or a function gave no finite number.
         seconds: of training and measuring.
         epochs: trained for, where halving has said so, else None.
-        evaluation: all that was measured, None where training diverged, or by a function.
-        error: why training was given up, else None.
+        evaluation: all that was measured, None where the trial failed, or by a function.
+        error: why it failed, else None.
     """
 
     parameters: Mapping[str, Any]
@@ -66,13 +67,17 @@ class Search(Sequence[Trial]):
         metric: by which it was chosen.
         model: the best, trained on all of the data; None with ``refit=False``.
         best: the best trial; with halving, of those trained longest.
+        sign: -1 for a metric that is the better the less it is, else 1.
     """
 
-    def __init__(self, trials: Sequence[Trial], metric: str, best: Trial, model: Any) -> None:
+    def __init__(
+        self, trials: Sequence[Trial], metric: str, best: Trial, model: Any, sign: int = 1
+    ) -> None:
         self.trials = list(trials)
         self.metric = metric
         self.best = best
         self.model = model
+        self.sign = sign
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -114,9 +119,10 @@ class Search(Sequence[Trial]):
 
     def _rows(self) -> Iterator[list[str]]:
         """The trials as text, the best first."""
-        order = sorted(self.trials, key=lambda trial: (-(trial.epochs or 0), _descending(trial)))
+        by = _order(self.sign)
+        order = sorted(self.trials, key=lambda trial: (-(trial.epochs or 0), by(trial)))
         for trial in order:
-            value = "diverged" if trial.error else f"{trial.value:.4f}"
+            value = "failed" if trial.error else f"{trial.value:.4f}"
             epochs = [str(trial.epochs)] if trial.epochs is not None else []
             yield [value, *map(_shown, trial.parameters.values()), *epochs, f"{trial.seconds:.1f}"]
 
@@ -152,8 +158,8 @@ def search(
             the better ones again for more, the last for the model's ``epochs``.
         validation: the share of ``data`` held out at random to choose by, or interactions that are
             not in ``data``.
-        metric: what to choose by, the larger the better: a name, or a function of a fitted model
-            and what was held out, such as one that gives the negative error of ratings.
+        metric: what to choose by: a name, or a function of a fitted model and what was held out,
+            of which the largest value is the best.
         exclude_seen: as of :func:`~wyrmling.evaluation.evaluate`.
         refit: whether to train the best anew, on all of ``data``.
         random_state: of the combinations and the split.
@@ -166,7 +172,8 @@ def search(
     Raises:
         TypeError, ValueError: an argument of another kind, or outside its range; a parameter that
             the model does not have, or that it refuses.
-        FloatingPointError: training diverged in every trial.
+        FloatingPointError: every trial failed, since training diverged or ``metric`` gave NaN,
+            infinity or this error.
 
     >>> from wyrmling.datasets import make_interactions
     >>> from wyrmling.recommend import BPR
@@ -181,7 +188,8 @@ def search(
     """
     check_interactions("data", data)
     check_choice("method", method, ("random", "halving"))
-    name, measure = _measure(metric, exclude_seen)
+    name, measure, better = _measure(metric, exclude_seen)
+    order = _order(better)
     seed = check_integer("random_state", random_state, 0, 2**63 - 1)
     count = check_integer("trials", trials, 1, 1_000_000)
     own = parameters_of(model)
@@ -215,8 +223,8 @@ def search(
         value, found, error = math.nan, None, None
         try:
             value, found = measure(candidate.fit(train, **given_fit), kept_out)
-        except FloatingPointError as diverged:
-            error = str(diverged)
+        except FloatingPointError as failed:
+            error = str(failed)
         seconds = time.perf_counter() - start
         trial = Trial(parameters, value, seconds, epochs, found, error)
         made.append(trial)
@@ -232,12 +240,12 @@ def search(
                 epochs = max(1, round(longest / KEPT**left))
                 last = [attempt(parameters, epochs) for parameters in drawn]
                 kept = math.ceil(len(last) / KEPT)
-                drawn = [dict(trial.parameters) for trial in sorted(last, key=_descending)[:kept]]
-    best = min(last, key=_descending)
+                drawn = [dict(trial.parameters) for trial in sorted(last, key=order)[:kept]]
+    best = min(last, key=order)
     if best.error is not None:
-        raise FloatingPointError(f"training diverged in every trial; the first: {made[0].error}")
+        raise FloatingPointError(f"every trial failed; the first: {made[0].error}")
     chosen = copied(model, best.parameters).fit(data, **given_fit) if refit else None
-    return Search(made, name, best, chosen)
+    return Search(made, name, best, chosen, better)
 
 
 def _planned(count: int, rounds: int) -> int:
@@ -261,8 +269,8 @@ def _longest(own: Mapping[str, Any], space: Mapping[str, Any]) -> int:
 
 def _measure(
     metric: Any, exclude_seen: bool
-) -> tuple[str, Callable[[Any, Interactions], tuple[float, Evaluation | None]]]:
-    """What a metric is called, and what measures a fitted model by it."""
+) -> tuple[str, Callable[[Any, Interactions], tuple[float, Evaluation | None]], int]:
+    """What a metric is called, what measures a fitted model by it, and its sign."""
     if not callable(metric):
         (wanted,) = parse([metric])
 
@@ -270,21 +278,25 @@ def _measure(
             found = evaluate(model, held_out, wanted.name, exclude_seen=exclude_seen)
             return found[wanted.name], found
 
-        return wanted.name, ranked
+        return wanted.name, ranked, sign(wanted.name)
     called = getattr(metric, "__name__", type(metric).__name__)
 
     def given(model: Any, held_out: Interactions) -> tuple[float, None]:
-        value = check_number(f"what metric {called} gives", metric(model, held_out))
+        try:
+            value = check_number(f"what metric {called} gives", metric(model, held_out))
+        except FloatingPointError as error:
+            raise FloatingPointError(f"metric {called}: {error}") from error
         if not math.isfinite(value):
-            raise ValueError(f"what metric {called} gives is {value}, expected a finite number")
+            what = f"what metric {called} gives is {value}, expected a finite number"
+            raise FloatingPointError(what)
         return value, None
 
-    return called, given
+    return called, given, 1
 
 
-def _descending(trial: Trial) -> tuple[bool, float]:
-    """A key that sorts trials from the best to the worst, and to those that diverged."""
-    return trial.error is not None, -trial.value if trial.error is None else 0.0
+def _order(sign: int) -> Callable[[Trial], tuple[bool, float]]:
+    """A key that sorts trials from the best to the worst, and to those that failed."""
+    return lambda trial: (trial.error is not None, 0.0 if trial.error else -sign * trial.value)
 
 
 def _line(trial: Trial, metric: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,6 +12,9 @@ import numpy.typing as npt
 from .. import _core
 
 __all__ = ["Trained", "numbers_of", "trained"]
+
+
+Numbers = npt.NDArray[np.uint32]
 
 
 class Scores(Protocol):
@@ -24,13 +27,15 @@ class Scores(Protocol):
 class Trained:
     """A model's ids by number, the pairs that it was trained on, and its scores of some users.
 
-    The pairs are None for a model that was saved without histories.
+    The pairs are None for a model that was saved without histories, and what scores pairs of a user
+    and an item is None for a ranking.
     """
 
     user_ids: Any
     item_ids: Any
     pairs: _core.Csr | None
     scores: Scores
+    predict: Callable[[Numbers, Numbers], npt.NDArray[np.float32]] | None = None
 
     @property
     def seen(self) -> _core.Csr:
@@ -69,7 +74,8 @@ def trained(model: Any) -> Trained:
     if hasattr(model, "_scores"):
         # Of one state, whatever other threads fit meanwhile.
         model = model._snapshot() if hasattr(model, "_snapshot") else model
-        return Trained(model.user_ids, model.item_ids, model.fitted.seen, model._scores)
+        predict = getattr(model, "_predict", None)
+        return Trained(model.user_ids, model.item_ids, model.fitted.seen, model._scores, predict)
     raise TypeError(f"model: expected a fitted model, got {type(model).__name__}")
 
 

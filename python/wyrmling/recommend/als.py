@@ -26,6 +26,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +35,7 @@ from .. import _core
 from ..data import Id, Interactions
 from .arguments import valued
 from .fitted import Arrays, ArrayType, Fitted, NewUser, Reasons
-from .hyperparameters import Bounds
+from .hyperparameters import Bounds, Count
 from .scoring import Numbers
 from .training import Task
 from .vectors import VectorModel
@@ -42,6 +43,14 @@ from .vectors import VectorModel
 __all__ = ["ImplicitALS"]
 
 FloatArray = npt.NDArray[np.float32]
+Array = npt.NDArray[np.float64]
+
+NO_SOLUTION = (
+    "the least squares of a user, whose values are too large or the penalty too small, have no "
+    "finite solution"
+)
+SQUARES: WeakKeyDictionary[Fitted, Array] = WeakKeyDictionary()
+"""Of each state the sum of the products of items' vectors, made when it is first asked for."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -74,7 +83,7 @@ class ImplicitALS(VectorModel):
     l2: Annotated[float, Bounds(above=0)] = 1.5
     l2_power: Annotated[float, Bounds(least=0, most=1)] = 0.5
     alpha: Annotated[float, Bounds(above=0)] = 0.5
-    epochs: Annotated[int, Bounds(least=1)] = 15
+    epochs: Count = 15
     solver: Literal["cg", "cholesky"] = "cg"
     cg_steps: Annotated[int, Bounds(least=1, most=2**16)] = 3
     init_scale: Annotated[float, Bounds(above=0)] = 0.1
@@ -167,10 +176,10 @@ class ImplicitALS(VectorModel):
         return extra
 
     def _solve(
-        self, matrix: _core.CsrMatrix, fixed: FloatArray, start: FloatArray, exact: bool = False
+        self, matrix: _core.CsrMatrix, fixed: FloatArray, start: FloatArray
     ) -> tuple[FloatArray, float]:
         """One side, while the other is fixed, and the sum that is made least."""
-        steps = None if exact or self.solver == "cholesky" else self.cg_steps
+        steps = None if self.solver == "cholesky" else self.cg_steps
         return _core.least_squares(
             matrix, fixed, start, self._penalties(matrix), steps, self.num_threads
         )
@@ -212,17 +221,26 @@ class ImplicitALS(VectorModel):
 
     def _query(self, items: Numbers, amounts: FloatArray | None = None) -> FloatArray:
         """The vector of a new user: the exact solution while items stay as they are."""
-        fixed = self.fitted.arrays["items"]
-        if amounts is None:
-            amounts = np.ones(len(items), np.float32)
-        there = amounts > 0
-        user = np.zeros(np.count_nonzero(there), np.uint32)
-        extra = self._extra(amounts[there])
-        matrix = _core.CsrMatrix(user, items[there], extra, 1, len(fixed))
-        start = np.zeros((1, fixed.shape[1]), np.float32)
-        vector, _ = self._solve(matrix, fixed, start, exact=True)
-        found: FloatArray = vector[0]
+        amounts = np.ones(len(items), np.float32) if amounts is None else amounts
+        self._extra(amounts)
+        matrix, sides = self._system(items, amounts.astype(np.float64))
+        with np.errstate(over="ignore"):
+            found: FloatArray = _solution(matrix, sides.sum(axis=0)).astype(np.float32)
+        if not np.isfinite(found).all():
+            raise FloatingPointError(f"{NO_SOLUTION} in single precision")
         return found
+
+    def _system(self, items: Numbers, amounts: Array) -> tuple[Array, Array]:
+        """The least squares of a user: their matrix, and what each item adds to the right side."""
+        fitted = self.fitted
+        if (squares := SQUARES.get(fitted)) is None:
+            vectors = fitted.arrays["items"].astype(np.float64)
+            squares = SQUARES[fitted] = vectors.T @ vectors
+        own = fitted.arrays["items"][items].astype(np.float64)
+        extra = self.alpha * amounts
+        penalty = self.l2 * max(int(np.count_nonzero(amounts)), 1) ** self.l2_power
+        matrix = squares + (own.T * extra) @ own + penalty * np.eye(len(squares))
+        return matrix, np.where(amounts > 0, 1 + extra, 0.0)[:, None] * own
 
     def _reasons(self, user: int | NewUser, item: int) -> Reasons:
         """The parts of the exact solution of a user's vector (Hu et al., section 5).
@@ -231,7 +249,6 @@ class ImplicitALS(VectorModel):
         solved for before the items last were, and differs as the last epoch has moved them, and by
         what conjugate gradients leave.
         """
-        vectors = self.fitted.arrays["items"].astype(np.float64)
         had = self._had(user)
         amounts = np.ones(len(had))
         values = self.fitted.arrays.get("values")
@@ -240,12 +257,20 @@ class ImplicitALS(VectorModel):
         elif values is not None:
             begin = int(self.seen.indptr[user])
             amounts = values[begin : begin + len(had)].astype(np.float64)
-        target, own = vectors[item], vectors[had]
-        extra = self.alpha * amounts
-        penalty = self.l2 * max(int(np.count_nonzero(amounts)), 1) ** self.l2_power
-        matrix = vectors.T @ vectors + (own.T * extra) @ own + penalty * np.eye(len(target))
-        parts = np.where(amounts > 0, 1 + extra, 0.0) * (own @ np.linalg.solve(matrix, target))
-        return Reasons(had, parts)
+        matrix, sides = self._system(had, amounts)
+        target = self.fitted.arrays["items"][item].astype(np.float64)
+        return Reasons(had, sides @ _solution(matrix, target))
+
+
+def _solution(matrix: Array, side: Array) -> Array:
+    """The solution of a linear system; raises FloatingPointError where none is finite."""
+    try:
+        found: Any = np.linalg.solve(matrix, side)
+    except np.linalg.LinAlgError:
+        raise FloatingPointError(NO_SOLUTION) from None
+    if not np.isfinite(found).all():
+        raise FloatingPointError(NO_SOLUTION)
+    return found  # type: ignore[no-any-return]
 
 
 def _counts(matrix: _core.CsrMatrix) -> npt.NDArray[np.int64]:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 import wyrmling as wy
 
 from .factors import Loss
-from .hyperparameters import Bounds
+from .hyperparameters import Bounds, Count
 from .negatives import NegativeSampling
 from .pairwise import PairwiseModel, Sparsity
 
@@ -54,7 +54,7 @@ class BPR(PairwiseModel, NegativeSampling):
 
     lr: Annotated[float, Bounds(above=0)] = 0.2
     l2_bias: Annotated[float, Bounds(least=0)] = 0.01
-    epochs: Annotated[int, Bounds(least=1)] = 30
+    epochs: Count = 30
 
     _unused: ClassVar[tuple[str, ...]] = ("n_negatives",)
 

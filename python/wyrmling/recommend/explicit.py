@@ -16,7 +16,7 @@ from ..data import Id
 from .arguments import valued
 from .factors import FactorModel, FloatArray, Loss
 from .fitted import NewUser
-from .hyperparameters import Bounds
+from .hyperparameters import Bounds, Count
 from .scoring import Numbers
 
 __all__ = ["ExplicitMF"]
@@ -49,7 +49,7 @@ class ExplicitMF(FactorModel):
 
     lr: Annotated[float, Bounds(above=0)] = 0.02
     l2: Annotated[float, Bounds(least=0)] = 0.05
-    batch_size: Annotated[int, Bounds(least=1)] = 8
+    batch_size: Count = 8
 
     _unused: ClassVar[tuple[str, ...]] = ("n_negatives",)
 

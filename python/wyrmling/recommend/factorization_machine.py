@@ -29,7 +29,7 @@ from .arguments import numbers_of
 from .factors import FactorModel, Loss
 from .features import Features
 from .fitted import Arrays, ArrayType, Fitted, NewUser
-from .hyperparameters import Bounds
+from .hyperparameters import Bounds, Count
 from .score_checks import check_finite
 from .scoring import Numbers
 from .side import Side, array_types, check_features, known, own, summed
@@ -76,7 +76,7 @@ class FactorizationMachine(FactorModel):
     l2: Annotated[float, Bounds(least=0)] = 0.02
     l2_bias: Annotated[float, Bounds(least=0)] = 0.001
     l2_features: Annotated[float, Bounds(least=0)] = 0.001
-    epochs: Annotated[int, Bounds(least=1)] = 30
+    epochs: Count = 30
     init_scale: Annotated[float, Bounds(above=0)] = 0.01
     n_negatives: Annotated[int, Bounds(least=1, most=2**8)] = 5
 

@@ -29,6 +29,7 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -44,7 +45,7 @@ from .. import _core
 from ..data import Ids, Interactions
 from ..source.read_once import ReadOnce
 from .fitted import Arrays, ArrayType, Fitted
-from .hyperparameters import Bounds
+from .hyperparameters import Bounds, Count
 from .resuming import Trainee
 from .scoring import Numbers
 from .training import Task
@@ -77,6 +78,10 @@ COLUMNS = tuple(ATTRIBUTES)
 DRAWN = ("negative", "negatives", "violator", "rank", "hardest")
 BY_SCORE = ("violator", "rank", "hardest")
 NEGATIVES = ("negative", "negatives")
+MOST_EPOCHS = 1000
+"""Of the epochs of a new user, who is asked for while somebody waits."""
+MOST_NUMBERS = 1 << 27
+"""Of the elements of vectors in a batch of a new user."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -94,7 +99,8 @@ class FactorModel(VectorModel):
         l2_bias: that of biases.
         l2_per: ``"sample"``, by which the penalty counts for each sample that uses a vector, or
             ``"step"``, by which it counts once a step, so that larger batches weaken it.
-        epochs: how many times every interaction is trained on.
+        epochs: how many times every interaction is trained on; those of a new user, 1,000 times
+            at most.
         batch_size: samples a step.
         deterministic: whether several threads give the same bits each time, more slowly; one thread
             always does.
@@ -113,14 +119,16 @@ class FactorModel(VectorModel):
     l2_items: Annotated[float, Bounds(least=0)] | None = None
     l2_bias: Annotated[float, Bounds(least=0)] = 0.0
     l2_per: Literal["sample", "step"] = "sample"
-    epochs: Annotated[int, Bounds(least=1)] = 20
-    batch_size: Annotated[int, Bounds(least=1)] = 64
+    epochs: Count = 20
+    batch_size: Count = 64
     deterministic: bool = False
     optimizer: Literal["sgd", "adagrad", "adam"] = "sgd"
     init_scale: Annotated[float, Bounds(above=0)] = 0.1
     n_negatives: Annotated[int, Bounds(least=1, most=2**16)] = 10
 
     _resumes: ClassVar[bool] = True
+    # How many users had each item, while a new user is learnt; in training the data say it.
+    _counts: ClassVar[npt.NDArray[Any] | None] = None
 
     @abstractmethod
     def _loss(self) -> Loss:
@@ -169,13 +177,21 @@ class FactorModel(VectorModel):
 
         Columns of ``more`` are given to the loss beside those of the interactions.
         """
-        columns, sample = self._samples(loss, known, data, seen)
+        model = copy(self)
+        if self.fitted.seen is not None:
+            object.__setattr__(model, "_counts", self.fitted.popularity)
+        columns, sample = model._samples(loss, known, data, seen)
         columns.update(more)
-        settings = self._settings(self._optimizer(trained), self.epochs)
-        if self.optimizer != "sgd":
+        settings = self._settings(self._optimizer(trained), min(self.epochs, MOST_EPOCHS))
+        # Of a file batch_size and n_negatives may be such that no memory holds a batch.
+        of_sample = self.n_negatives * trained["users"].value.shape[1]
+        settings["batch_size"] = min(
+            self.batch_size, max(self._least_batch(), MOST_NUMBERS // of_sample)
+        )
+        if self.optimizer != "sgd" or self.l2_per == "step":
             # In training a batch seldom has several samples of one user. One step for all samples
             # of a new user would move the vector too little: steps of Adagrad and Adam are hardly
-            # longer for a larger gradient.
+            # longer for a larger gradient, and a penalty by the step would count too little.
             settings["batch_size"] = self._least_batch()
         wy.fit(loss, columns, sample=sample, parameters=trained, **settings)
 
@@ -365,14 +381,15 @@ class FactorModel(VectorModel):
             raise ValueError("history has no times, which the loss asks for without a default")
         weights = np.ones(len(items), np.float32) if "weight" in needed else None
         data = Interactions(user, items, Ids(["new"]), self.item_ids, values, weights)
-        self._minimise(
-            fixed,
-            tables,
-            # Of each call its own: two runs cannot have one parameter.
-            tables | {name: wy.Parameter(array, name=name) for name, array in others.items()},
-            data,
-            _core.Csr(user, items, 1, n_items),
-        )
+        # Of each call its own: two runs cannot have one parameter. Those of one call are kept.
+        idle = IDLE.setdefault(self.fitted, {}).setdefault(tuple(others), [])
+        try:
+            read = idle.pop()
+        except IndexError:
+            read = {name: wy.Parameter(array, name=name) for name, array in others.items()}
+        self._minimise(fixed, tables, tables | read, data, _core.Csr(user, items, 1, n_items))
+        if not idle:
+            idle.append(read)
         found: FloatArray = np.concatenate([tables[name].value.ravel() for name in names])
         return found
 
@@ -392,7 +409,11 @@ class FactorModel(VectorModel):
 
 
 FIXED: WeakKeyDictionary[Fitted, dict[int, ReadOnce]] = WeakKeyDictionary()
-"""The losses of new users of each state, which are read when first asked for."""
+"""The losses of new users of each state, which are read when first asked for; each holds a copy of
+the items' vectors from then on.
+"""
+IDLE: WeakKeyDictionary[Fitted, dict[tuple[str, ...], list[Parameters]]] = WeakKeyDictionary()
+"""What samplers of new users of each state have read, by the names of the parameters."""
 
 
 def _parameters(loss: Loss) -> list[str]:

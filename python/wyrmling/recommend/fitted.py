@@ -64,6 +64,12 @@ class Fitted:
     params: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
+    def popularity(self) -> npt.NDArray[np.float32]:
+        """How many users had each item, of a state with histories; counted once."""
+        assert self.seen is not None
+        return np.bincount(self.seen.indices, minlength=len(self.item_ids)).astype(np.float32)
+
+    @cached_property
     def fingerprint(self) -> tuple[int, int]:
         """Tells this state from others, but not from its copies: checksums of some of the items'
         ids, and of some elements of what was learnt, but for what is of users.

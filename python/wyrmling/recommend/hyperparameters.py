@@ -30,7 +30,7 @@ from typing import (
 )
 from weakref import WeakKeyDictionary
 
-__all__ = ["Bounds", "Hyperparameters"]
+__all__ = ["Bounds", "Count", "Hyperparameters"]
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,12 @@ class Bounds:
     def __str__(self) -> str:
         parts = [] if self.least == -math.inf else [f"at least {self.least:g}"]
         parts += [] if self.above == -math.inf else [f"more than {self.above:g}"]
-        parts += [] if self.most == math.inf else [f"at most {self.most:g}"]
+        parts += [] if self.most == math.inf else [f"at most {self.most}"]
         return " and ".join(parts)
+
+
+Count = Annotated[int, Bounds(least=1, most=2**31 - 1)]
+"""How many, of what there is some."""
 
 
 class Hyperparameters:

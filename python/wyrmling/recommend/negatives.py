@@ -48,8 +48,13 @@ class NegativeSampling(FactorModel):
         match self.sampling:
             case "popularity":
                 # An item of nobody's is drawn as one of a single user's.
-                counts = np.bincount(seen.indices, minlength=seen.shape[1])
+                counts = self._counts
+                if counts is None:
+                    counts = np.bincount(seen.indices, minlength=seen.shape[1])
                 return wy.sampling.Popularity(np.maximum(counts, 1), **rest)
+            case "in_batch" if self._counts is not None:
+                # Batches of a new user are of their own items; those of training are of all users.
+                return wy.sampling.Popularity(np.maximum(self._counts, 1e-6), 1.0, **rest)
             case "in_batch":
                 return wy.sampling.InBatch("item", seen.shape[1], **rest)
             case "adaptive":

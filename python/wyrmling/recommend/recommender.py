@@ -109,8 +109,7 @@ class Recommender(Stateful, ABC):
                 ``data`` (between 0 and 1) that is held out for that. The model gets the state of
                 the epoch that was best on them; one without epochs has no history of it. A model
                 that is worse there than the ranking by popularity gives a warning.
-            metric: what is measured, as :func:`wyrmling.evaluation.evaluate` names it; the higher
-                the better.
+            metric: what is measured, as :func:`wyrmling.evaluation.evaluate` names it.
             patience: stop after so many epochs without an improvement; None never stops early.
             callback: called as ``callback(epoch, history)`` after each epoch, numbered from 0, with
                 a :class:`.LearningCurve`; returns True to stop, else False or None.
@@ -484,8 +483,7 @@ class Recommender(Stateful, ABC):
                 "the model was saved without histories: it does not know what is popular, expected "
                 "cold_start='error'"
             )
-        count = np.bincount(fitted.seen.indices, minlength=len(fitted.item_ids))
-        return by_bias(1, count.astype(np.float32))
+        return by_bias(1, fitted.popularity)
 
     def _similar(self, kind: Any, ids: Id | Iterable[Id], n: int) -> Any:
         of = self.item_ids if kind == "items" else self.user_ids

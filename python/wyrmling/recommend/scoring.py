@@ -93,15 +93,25 @@ def top(
         )
     if allowed is None:
         return _core.top_k(*scores, seen, n)
+    shape = n_queries, n_items = len(scores.queries), len(scores.items)
+    rows, items = np.zeros((2, 0), np.uint32)
+    if seen is not None:
+        rows = np.repeat(np.arange(n_queries, dtype=np.uint32), seen.counts.astype(np.int64))
+        items = seen.indices
+    if n_queries * (n_items - len(allowed)) < len(allowed):
+        # To leave out the few others takes less than to copy the vectors of these.
+        others = np.delete(np.arange(n_items, dtype=np.uint32), allowed)
+        rows = np.append(rows, np.repeat(np.arange(n_queries, dtype=np.uint32), len(others)))
+        seen = _core.Csr(rows, np.append(items, np.tile(others, n_queries)), *shape)
+        return _core.top_k(*scores, seen, min(n, len(allowed)))
     bias = None if scores.bias is None else scores.bias[allowed]
     if seen is not None:
         # The pairs of items that are allowed, by their places among these.
-        place = np.full(seen.shape[1], NO_ITEM, np.uint32)
+        place = np.full(n_items, NO_ITEM, np.uint32)
         place[allowed] = np.arange(len(allowed), dtype=np.uint32)
-        rows = np.repeat(np.arange(seen.shape[0], dtype=np.uint32), seen.counts.astype(np.int64))
-        items = place[seen.indices]
+        items = place[items]
         left = items != NO_ITEM
-        seen = _core.Csr(rows[left], items[left], seen.shape[0], len(allowed))
+        seen = _core.Csr(rows[left], items[left], n_queries, len(allowed))
     best, found = _core.top_k(scores.queries, scores.items[allowed], bias, seen, n)
     there = best != NO_ITEM
     best[there] = allowed[best[there]]

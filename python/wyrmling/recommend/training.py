@@ -23,13 +23,13 @@ from ..arguments import check_flag
 from ..data import Ids, Interactions
 from ..data.interactions import check_interactions
 from ..evaluation import evaluate
-from ..evaluation.metrics import parse
+from ..evaluation.metrics import ERRORS, parse, sign
 from ..evaluation.trained import Trained
 from ..evaluation.validation import validation_split
 from ..progress import Progress
 from .fitted import Arrays, Fitted, Stateful
 from .history import LearningCurve
-from .hyperparameters import Bounds, check
+from .hyperparameters import Bounds, Count, check
 from .resuming import Progressed, RunFile, Trainee, run_of
 from .scoring import Numbers, by_bias
 
@@ -87,7 +87,7 @@ class Task:
     ) -> Task:
         """Checks what a model is given, and numbers it as the model does."""
         check_interactions("data", data)
-        check("epochs", epochs, Annotated[int, Bounds(least=1)] | None)
+        check("epochs", epochs, Count | None)
         rng = np.random.default_rng(model.random_state)
         kept_out = None
         if validation is not None:
@@ -218,7 +218,8 @@ class Watch:
         values = self.history.validation.setdefault(self._metric, [])
         values.append(measured)
         best = self.history.best_epoch
-        if best is None or measured > values[best]:
+        better = sign(self._metric)
+        if best is None or better * measured > better * values[best]:
             self.history.best_epoch = number
             self._best = {name: array.copy() for name, array in arrays.items()}
             return False
@@ -229,7 +230,7 @@ class Watch:
         if self._bar is not None:
             self._bar.close()
         fitted = self._state(arrays if self._best is None else self._best)
-        if self._task.validation is not None:
+        if self._task.validation is not None and self._metric not in ERRORS:
             self._compare(fitted)
         return fitted
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -92,10 +93,10 @@ class VectorModel(Recommender):
         return found
 
     def _item_similarity(self, items: Numbers) -> FactorScores:
-        return _cosines(self.fitted.arrays["items"], items)
+        return _cosines(self.fitted, "items", items)
 
     def _user_similarity(self, users: Numbers) -> FactorScores:
-        return _cosines(self.fitted.arrays["users"], users)
+        return _cosines(self.fitted, "users", users)
 
     def _reasons(self, user: int | NewUser, item: int) -> Reasons:
         """Writes the user's vector as a sum of those of their items, as well as these can.
@@ -127,13 +128,21 @@ class VectorModel(Recommender):
         return Reasons(had, parts, score - float(parts.sum()))
 
 
-def _cosines(vectors: FloatArray, rows: Numbers) -> FactorScores:
-    """The cosines of some rows with all; those of a vector of length 0 are 0."""
-    # In double precision, in which no square of a float32 number is infinite or 0.
-    lengths = np.sqrt(np.einsum("kd,kd->k", vectors, vectors, dtype=np.float64))[:, None]
-    directions = np.zeros_like(vectors)
-    np.divide(vectors, lengths, out=directions, where=lengths > 0, casting="same_kind")
-    return FactorScores(directions[rows], directions, None)
+DIRECTIONS: WeakKeyDictionary[Fitted, dict[str, FloatArray]] = WeakKeyDictionary()
+"""Each state's vectors of length 1 (or 0), by the names of arrays, made when first asked for."""
+
+
+def _cosines(fitted: Fitted, name: str, rows: Numbers) -> FactorScores:
+    """The cosines of some rows of an array with all; those of a vector of length 0 are 0."""
+    kept = DIRECTIONS.setdefault(fitted, {})
+    if name not in kept:
+        vectors = fitted.arrays[name]
+        # In double precision, in which no square of a float32 number is infinite or 0.
+        lengths = np.sqrt(np.einsum("kd,kd->k", vectors, vectors, dtype=np.float64))[:, None]
+        directions = np.zeros(vectors.shape, np.float32)
+        np.divide(vectors, lengths, out=directions, where=lengths > 0, casting="same_kind")
+        kept[name] = aligned(directions)
+    return FactorScores(kept[name][rows], kept[name], None)
 
 
 def aligned(array: FloatArray) -> FloatArray:

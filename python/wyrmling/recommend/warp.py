@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import wyrmling as wy
 
 from .factors import Loss
-from .hyperparameters import Bounds
+from .hyperparameters import Bounds, Count
 from .pairwise import PairwiseModel, Sparsity
 
 __all__ = ["WARP"]
@@ -54,7 +54,7 @@ class WARP(PairwiseModel):
 
     lr: Annotated[float, Bounds(above=0)] = 0.01
     l2_bias: Annotated[float, Bounds(least=0)] = 0.1
-    epochs: Annotated[int, Bounds(least=1)] = 25
+    epochs: Count = 25
     n_negatives: Annotated[int, Bounds(least=1, most=2**16)] = 30
 
     def _loss(self) -> Loss:

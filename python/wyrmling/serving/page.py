@@ -162,8 +162,8 @@ def item_map(model: Recommender) -> Any:
     n_items, arrays = len(model.item_ids), model.fitted.arrays
     shown = np.arange(min(n_items, MOST_ON_MAP), dtype=np.uint32)
     if n_items > MOST_ON_MAP and model.fitted.seen is not None:
-        count = np.bincount(model.fitted.seen.indices, minlength=n_items)
-        shown = np.sort(np.argsort(-count, kind="stable")[:MOST_ON_MAP]).astype(np.uint32)
+        order = np.argsort(-model.fitted.popularity, kind="stable")
+        shown = np.sort(order[:MOST_ON_MAP]).astype(np.uint32)
     if isinstance(model, SimilarityModel):
         # How similar an item is to each of those on the map.
         blocks = model._item_similarity(shown).blocks()

@@ -21,6 +21,8 @@ __all__ = ["Refused", "recommend", "similar"]
 
 # Answers to one request: users times items.
 MOST_ANSWERS = 100_000
+# New users in one request: each may take milliseconds of training.
+MOST_HISTORIES = 1000
 
 Question = Mapping[str, Any]
 Answer = dict[str, Any]
@@ -130,6 +132,8 @@ def recommend(model: Recommender, question: Question) -> Answer:
     given = question["histories"]
     if not isinstance(given, list):
         raise Refused(400, "bad_value", "histories: expected a list of lists of ids")
+    if len(given) > MOST_HISTORIES:
+        raise Refused(413, "too_many", f"{len(given)} histories, expected {MOST_HISTORIES} at most")
     histories = [_ids({"histories": one}, "histories", model.item_ids) for one in given]
     _check_answers(len(histories), n, model.item_ids)
     new = _asked(lambda: [model.fold_in(history) for history in histories])

@@ -44,8 +44,9 @@ LONGEST_NAME = 100
 # PEP 508, and the canonical form of PEP 440.
 NAME = re.compile(r"[A-Z0-9]([A-Z0-9._-]*[A-Z0-9])?", re.IGNORECASE | re.ASCII)
 VERSION = re.compile(
-    r"([1-9][0-9]*!)?(0|[1-9][0-9]*)(\.(0|[1-9][0-9]*))*((a|b|rc)(0|[1-9][0-9]*))?"
-    r"(\.post(0|[1-9][0-9]*))?(\.dev(0|[1-9][0-9]*))?(\+[a-z0-9]+(\.[a-z0-9]+)*)?",
+    r"([1-9][0-9]*!)?N(\.N)*((a|b|rc)N)?(\.postN)?(\.devN)?(\+L(\.L)*)?".replace(
+        "L", "(N|[0-9]*[a-z][a-z0-9]*)"
+    ).replace("N", "(0|[1-9][0-9]*)"),
     re.ASCII,
 )
 
@@ -131,7 +132,7 @@ def build_wheel(
         if not isinstance(text, str):
             raise TypeError(f"{word} is {text!r}, expected text")
     package = _package(name)
-    if not VERSION.fullmatch(version):
+    if len(version) > LONGEST_NAME or not VERSION.fullmatch(version):
         raise ValueError(
             f"version is {version!r}, expected one of PEP 440 in its normal form, such as '1.2' or "
             "'2.0rc1', without zeros before a number"

@@ -12,6 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
+import numpy as np
+
+from .._core import Captured
+
 __all__ = ["ReadOnce"]
 
 
@@ -56,5 +60,11 @@ class ReadOnce:
             tuple((name, tuple(shape), dtype) for name, (shape, dtype) in parameters.items()),
         )  # fmt: skip
         if kinds not in self._read:
-            self._read[kinds] = prepare(self.__wrapped__, columns, sample, parameters)
+            found = prepare(self.__wrapped__, columns, sample, parameters)
+            # What stays as it is is copied once, and not for each run.
+            found.bindings = [
+                (kind, Captured(object) if isinstance(object, np.ndarray) else object)
+                for kind, object in found.bindings
+            ]
+            self._read[kinds] = found
         return self._read[kinds]

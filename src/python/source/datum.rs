@@ -129,8 +129,21 @@ pub(in crate::python) fn of_kind(
     }
 }
 
+/// An array of a function's that many runs share: to convert one of millions of elements copies them.
+#[pyclass(name = "Captured", module = "wyrmling._core", frozen)]
+pub(super) struct Captured(Array);
+
+#[pymethods]
+impl Captured {
+    #[new]
+    fn new(array: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self::array("captured", array).map(Captured)
+    }
+}
+
 fn of_type(what: &str, object: &Bound<'_, PyAny>, ty: &Type) -> PyResult<Array> {
     let array = match ty.dtype {
+        _ if let Ok(kept) = object.cast::<Captured>() => kept.get().0.clone(),
         DType::U32 if is_int64(object)? => integers(what, object)?.into(),
         DType::U32 => convert::indices(what, object, &|| None)?.into(),
         real => convert::array_of(what, object, real)?,

@@ -35,6 +35,7 @@ pub(super) fn root<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a dyn Root> {
 }
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<datum::Captured>()?;
     module.add_class::<builder::PyIrBuilder>()?;
     module.add_class::<function::PyIrFunction>()?;
     module.add_class::<compiled::PyCompiled>()?;

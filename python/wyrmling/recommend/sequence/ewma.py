@@ -14,7 +14,7 @@ from ... import nn
 from ...nn.sequences import ewma_of_parts
 from ..factors import Loss
 from ..fitted import ArrayType, NewUser, Reasons
-from ..hyperparameters import Bounds
+from ..hyperparameters import Bounds, Count
 from .dropout import dropped
 from .losses import next_items
 from .sequence_model import SequenceModel
@@ -56,7 +56,7 @@ class EWMA(SequenceModel):
     shared_negatives: bool = True
     lr: Annotated[float, Bounds(above=0)] = 0.25
     l2: Annotated[float, Bounds(least=0)] = 6e-4
-    epochs: Annotated[int, Bounds(least=1)] = 20
+    epochs: Count = 20
 
     def _parameter_types(self) -> dict[str, ArrayType]:
         return {"decay": ArrayType(("factors",))}

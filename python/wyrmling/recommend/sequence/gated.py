@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from ..fitted import ArrayType
-from ..hyperparameters import Bounds
+from ..hyperparameters import Bounds, Count
 from .sequence_model import FloatArray, SequenceModel
 
 __all__ = ["GatedModel"]
@@ -36,7 +36,7 @@ class GatedModel(SequenceModel):
     lr: Annotated[float, Bounds(above=0)] = 0.006
     l2: Annotated[float, Bounds(least=0)] = 1e-4
     l2_per: Literal["sample", "step"] = "step"
-    epochs: Annotated[int, Bounds(least=1)] = 12
+    epochs: Count = 12
 
     _parts: ClassVar[int]
     """Gates and new content together."""

@@ -27,7 +27,7 @@ from ... import nn
 from ...nn.attention import steps_back
 from ..factors import Loss
 from ..fitted import ArrayType
-from ..hyperparameters import Bounds
+from ..hyperparameters import Bounds, Count
 from .dropout import dropped
 from .losses import next_items
 from .sequence_model import FloatArray, SequenceModel
@@ -127,7 +127,7 @@ class SASRec(SequenceModel):
     shared_negatives: bool = True
     lr: Annotated[float, Bounds(above=0)] = 0.25
     l2: Annotated[float, Bounds(least=0)] = 6e-4
-    epochs: Annotated[int, Bounds(least=1)] = 20
+    epochs: Count = 20
 
     def _parameter_types(self) -> dict[str, ArrayType]:
         return {

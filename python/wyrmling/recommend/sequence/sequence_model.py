@@ -24,7 +24,7 @@ from ...data import Id, Interactions
 from ..arguments import numbers_of
 from ..factors import FactorModel
 from ..fitted import Arrays, ArrayType, Fitted, NewUser, Reasons
-from ..hyperparameters import Bounds
+from ..hyperparameters import Bounds, Count
 from ..scoring import Numbers
 from ..training import Task
 from .dropout import PARTS, factors_of
@@ -62,7 +62,7 @@ class SequenceModel(FactorModel):
     max_length: Annotated[int, Bounds(least=1, most=2**16)] = 100
     lr: Annotated[float, Bounds(above=0)] = 0.1
     l2: Annotated[float, Bounds(least=0)] = 1e-3
-    batch_size: Annotated[int, Bounds(least=1)] = 1
+    batch_size: Count = 1
     optimizer: Literal["sgd", "adagrad", "adam"] = "adagrad"
     init_scale: Annotated[float, Bounds(above=0)] = 0.03
     n_negatives: Annotated[int, Bounds(least=1, most=2**14)] = 50
