@@ -138,7 +138,6 @@ def wrapped(text: str) -> str:
 
 def stub_file(text: str) -> str:
     """``_core.pyi`` anew."""
-    text = listed(text, "__all__ = [\n", "]\n", ALL.union(EXPORTS), '"')
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return before + BEGIN + wrapped(stubs()) + "\n" + END + after
