@@ -336,8 +336,9 @@ fn hold_for<'a>(
     mode: Mode,
 ) -> Result<Result<HeldLocks<'a>, Refused>> {
     let locks: Locks<'a> = locks.map(|lock| (lock, mode)).collect();
-    let held = |locks, counted, noted| {
-        RUNS.with(|runs| runs.borrow_mut().push(Own { run, noted }));
+    let held = |locks: Locks<'a>, counted, noted| {
+        // Of a run without locks nothing is given back.
+        (!locks.is_empty()).then(|| RUNS.with_borrow_mut(|runs| runs.push(Own { run, noted })));
         HeldLocks {
             locks,
             run,
