@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import linecache
 import statistics
+import sys
 import textwrap
 import threading
 import types
@@ -14,7 +15,7 @@ import weakref
 
 import pytest
 
-from wyrmling.source import read
+from wyrmling.source import identity, read
 from wyrmling.source.refuse import Unreadable
 from wyrmling.source.scope import FUNCTION, Needs
 
@@ -386,3 +387,17 @@ def test_a_module_is_looked_through_once_for_all_its_functions(monkeypatch):
         assert text(found[f"f{i}"]).endswith(f"x + {i}")
     assert [text(found[name])[-1] for name in "abc"] == ["1", "2", "3"]
     assert len(looked) == 1
+
+
+def test_what_is_forgotten_while_python_ends_says_nothing(monkeypatch):
+    class Key:
+        """Something that can be referred to weakly."""
+
+    key, cache, raised = Key(), identity.IdentityCache(10), []
+    cache.put(key, 1)
+    # As where modules have lost their names.
+    monkeypatch.setattr(identity, "LOCK", None)
+    monkeypatch.setattr(sys, "unraisablehook", raised.append)
+    del key
+    gc.collect()
+    assert (raised, len(cache)) == ([], 0)

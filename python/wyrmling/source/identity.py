@@ -35,6 +35,8 @@ class IdentityCache(Generic[K, V]):
 
     def __init__(self, bound: int) -> None:
         self.bound = bound
+        # Callbacks run while Python ends, too, when modules have lost their names.
+        self._lock = LOCK
         self._entries: OrderedDict[int, tuple[weakref.ref[Any], V]] = OrderedDict()
 
     def get(self, key: K) -> V | None:
@@ -51,12 +53,12 @@ class IdentityCache(Generic[K, V]):
         at = id(key)
 
         def forget(gone: weakref.ref[Any]) -> None:
-            with LOCK:
+            with self._lock:
                 found = self._entries.get(at)
                 if found is not None and found[0] is gone:
                     del self._entries[at]
 
-        with LOCK:
+        with self._lock:
             self._entries[at] = (weakref.ref(key, forget), value)
             self._entries.move_to_end(at)
             while len(self._entries) > self.bound:
@@ -68,5 +70,5 @@ class IdentityCache(Generic[K, V]):
 
     def clear(self) -> None:
         """Forgets all."""
-        with LOCK:
+        with self._lock:
             self._entries.clear()
