@@ -52,7 +52,7 @@ fn hostile_headers() {
     let entry = |name: usize, end: usize| {
         format!("\"{name}\":{{\"dtype\":\"U8\",\"shape\":[{end}],\"data_offsets\":[0,{end}]}}")
     };
-    let many: Vec<String> = (0..1_000).map(|name| entry(name, 0)).collect();
+    let many: Vec<String> = (0..12_000).map(|name| entry(name, 0)).collect();
     let headers = [
         "{}".into(),
         "[".repeat(1_000_000),
