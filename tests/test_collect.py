@@ -454,3 +454,27 @@ def test_a_deep_graph_with_a_hook_is_shown_without_recursion() -> None:
     del x, y
     gc.collect()
     assert held() is None
+
+
+@pytest.mark.parametrize("circle", [False, True])
+def test_a_deep_graph_with_a_hook_at_each_node_is_hidden_again_without_recursion(
+    circle: bool,
+) -> None:
+    def build() -> tuple[Any, Any]:
+        x = y = wy.Variable(1.0)
+        kept: list[Any] = []
+        for _ in range(100_000):
+            y = y + 1.0
+            y.register_hook(lambda g: touch(kept))
+        if circle:
+            kept.append(y)
+        return x, y
+
+    x, y = build()
+    gc.collect()
+    y.backward()
+    assert x.grad == 1.0
+    held = weakref.ref(x)
+    del x, y
+    gc.collect()
+    assert held() is None

@@ -224,3 +224,41 @@ print("done")
 """
     )
     assert out == "done"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_child_reads_functions_that_a_thread_of_its_parent_was_reading() -> None:
+    out = run(
+        """
+import linecache
+from wyrmling.source import read
+
+text = "def f(x):\\n    return x * x\\n"
+linecache.cache["<f>"] = (len(text), None, text.splitlines(True), "<f>")
+exec(compile(text, "<f>", "exec"))
+shift, moved, go_on = read._shift, threading.Event(), threading.Event()
+
+def slowly(node, by):
+    shift(node, by)
+    moved.set()
+    go_on.wait(60.0)
+
+read._shift = slowly
+slope = wy.grad(f, mode="source")
+reader = threading.Thread(target=lambda: wy.grad(f, mode="source")(3.0))
+reader.start()
+assert moved.wait(30.0)
+read._shift = shift
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    os._exit(slope(3.0) != 6.0)
+code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+go_on.set()
+reader.join()
+assert code == 0, code
+assert slope(3.0) == 6.0
+print("done")
+"""
+    )
+    assert out == "done"

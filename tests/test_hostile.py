@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import wyrmling as wy
@@ -190,3 +191,23 @@ def test_variables_are_taken_from_any_iterable_but_not_without_end() -> None:
         _core.pushforward([y], [x], [x, x])
     with pytest.raises(ValueError, match=r"tangents: expected one for each of 1 inputs, got 0"):
         _core.pushforward([y], [x], [])
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, ZeroDivisionError])
+def test_what_an_index_raises_by_itself_is_raised(raised: type[BaseException]) -> None:
+    class Number:
+        def __index__(self) -> int:
+            raise raised("by itself")
+
+    w, n = wy.Parameter(np.ones((3, 2))), Number()
+    for use in (
+        lambda: w[n],
+        lambda: w.sum(axis=n),
+        lambda: w.reshape(n, 6),
+        lambda: w.reshape((n, 6)),
+        lambda: wy.sampling.Uniform(n),
+        lambda: wy.diag(w, n),
+        lambda: wy.expand_dims(w, n),
+    ):
+        with pytest.raises(raised, match="by itself"):
+            use()

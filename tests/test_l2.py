@@ -229,6 +229,20 @@ def test_weights_by_parameter_come_before_those_by_name() -> None:
     assert found == pytest.approx([1 - LR * 0.25, 1 - LR * 0.5, 1.0])
 
 
+def test_each_of_many_parameters_has_its_own_weight() -> None:
+    parameters = [wy.Parameter(1.0, name=f"w{k}") for k in range(2000)]
+    weights = np.random.default_rng(0).random(2000)
+    l2 = {
+        p if k % 2 else p.name: w for k, (p, w) in enumerate(zip(parameters, weights, strict=True))
+    }
+    optimizer = wy.SGD(lr=LR, l2=l2)
+    for parameter in parameters:
+        (parameter * 0.0).backward()
+    optimizer.step(parameters)
+    np.testing.assert_allclose([p.item() for p in parameters], 1 - LR * weights, rtol=1e-14)
+    assert list(optimizer.l2.values()) == list(weights)
+
+
 def test_pickles_and_copies_keep_the_weights() -> None:
     w = wy.Parameter([1.0, 2.0], name="w")
     for kind in (wy.SGD, wy.Adagrad, wy.Adam):

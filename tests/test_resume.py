@@ -376,6 +376,20 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
     assert state_bits(other, found) == state_bits(optimizer, whole)
 
 
+def test_a_thousand_parameters_have_a_file(tmp_path: Path) -> None:
+    made = {f"layer{k}.weight": wy.Parameter([float(k), 1.0]) for k in range(1000)}
+    optimizer, again = wy.Adam(lr=0.1), wy.Adam(lr=0.1)
+    for parameter in made.values():
+        parameter.sum().backward()
+    optimizer.step(made.values())
+    wy.save_checkpoint(tmp_path / "c", made, optimizer, 3)
+    loaded = {name: wy.Parameter([0.0, 0.0]) for name in made}
+    assert wy.load_checkpoint(tmp_path / "c", loaded, again) == 3
+    for name, parameter in made.items():
+        assert parameter.value.tolist() == loaded[name].value.tolist()
+    assert state_bits(again, loaded) == state_bits(optimizer, made)
+
+
 def test_a_file_is_what_it_was(tmp_path: Path) -> None:
     """The same file is read from Rust (``tests/rust/checkpoint.rs``); earlier versions wrote it."""
     known = Path(__file__).parent / "files" / "run.safetensors"

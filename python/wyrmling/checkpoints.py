@@ -6,7 +6,7 @@ drawn. The first come with the call; the rest is in a file, by which another pro
 the same bits. What such a file holds, and whether it fits, is written once, for Rust too
 (``src/train/checkpoint.rs``); it need not be trusted.
 
-Limit: the names of all arrays together have some 32 KB, for a header has 64 KB.
+Limit: the names of all arrays together have some 512 KB, for a header has 1 MB.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ TYPES = {
 NAMES = {kind: name for name, kind in TYPES.items()}
 
 # A longer header is refused, by the native module too.
-LONGEST_HEADER = 1 << 16
+LONGEST_HEADER = 1 << 20
 PIECE = 1 << 20
 
 
@@ -79,7 +79,7 @@ def write(path: str | os.PathLike[str], contents: Contents) -> None:
     Raises:
         OSError: the file cannot be written.
         TypeError: an array of something else than integers or floats of 16 to 64 bits.
-        ValueError: names and texts that together have more than 64 KB.
+        ValueError: names and texts that together have more than 1 MB.
     """
     tensors: dict[str, tuple[str, Sequence[int], npt.NDArray[np.uint8]]] = {}
     for name, array in contents.arrays.items():

@@ -24,14 +24,14 @@
 //! A file appears complete or not at all: it is written beside its destination,
 //! synced, and renamed (`replace.rs`). Reading trusts nothing. Whatever the bytes, it
 //! ends in tensors of the lengths that their shapes say or in an error, and allocates at most
-//! the size of the file and 4 MB. A file whose bytes changed since it was written is refused
+//! the size of the file and 64 MB. A file whose bytes changed since it was written is refused
 //! by a checksum, but for one change in 2³²; checksums are no signature: who can write the
 //! file can write them too.
 //!
 //! # Limits
 //!
 //! Element types are the integers of 8 to 64 bits and floats of 16 to 64: a boolean must be 0 or 1,
-//! which no reader could rely on. The header has at most 64 KB, some 400 tensors.
+//! which no reader could rely on. The header has at most 1 MB, some 6,000 tensors.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -51,7 +51,7 @@ use crate::error::{Error, Result};
 use crate::order;
 
 /// A longer header is refused before it is parsed, since parsing allocates many times its length.
-pub const LONGEST_HEADER: u64 = 1 << 16;
+pub const LONGEST_HEADER: u64 = 1 << 20;
 /// Bytes read or written at once, between two looks at whether to stop.
 const PIECE: usize = 1 << 20;
 /// The name in the metadata that says what a file holds, and in which version.

@@ -51,6 +51,7 @@ use crate::table::{BRIEF, Param, Table};
 use collected::{Collected, collected, given_twice, in_one_piece};
 use distinct::DistinctRows;
 use gradient::{Access, OnePart, Scratch, StepTarget};
+use penalty::OwnL2;
 use powers::Powers;
 use settings::{check, check_clip, check_lr};
 pub(crate) use state::State;
@@ -102,7 +103,7 @@ pub struct Optimizer {
     settings: Settings,
     /// The bits of the learning rate.
     lr: AtomicU64,
-    own_l2: Vec<(Penalized, f64)>,
+    own_l2: OwnL2,
     /// The state of every table, of a rule that remembers nothing.
     common_state: Option<Arc<State>>,
     /// Of a rule that counts steps.
@@ -133,7 +134,7 @@ impl Optimizer {
             rule,
             settings,
             lr: AtomicU64::new(lr.to_bits()),
-            own_l2: Vec::new(),
+            own_l2: OwnL2::default(),
             common_state: State::nothing(rule),
             powers: State::powers(rule),
             states: Mutex::new(States::default()),

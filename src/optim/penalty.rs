@@ -8,6 +8,7 @@
 //! [`L2Per::Step`]: super::L2Per::Step
 //! [`L2Per::Sample`]: super::L2Per::Sample
 
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use super::settings::check;
@@ -24,6 +25,15 @@ pub enum Penalized {
     Named(String),
 }
 
+/// Weights that some parameters have of their own.
+#[derive(Debug, Default)]
+pub(super) struct OwnL2 {
+    in_order: Vec<(Penalized, f64)>,
+    /// By the address of the table, which no other has while `in_order` refers to it.
+    by_table: HashMap<usize, f64>,
+    by_name: HashMap<String, f64>,
+}
+
 impl Optimizer {
     /// Sets the weight of the penalty on some parameters; `settings.l2` is that of all others.
     ///
@@ -31,29 +41,33 @@ impl Optimizer {
     /// [`Error::Value`] if the weight is out of range.
     pub fn with_l2(mut self, parameters: Penalized, l2: f64) -> Result<Self> {
         check_l2(l2)?;
-        self.own_l2.push((parameters, l2));
+        let own = &mut self.own_l2;
+        match &parameters {
+            Penalized::Table(table) => own.by_table.entry(table.as_ptr().addr()).or_insert(l2),
+            Penalized::Named(name) => own.by_name.entry(name.clone()).or_insert(l2),
+        };
+        own.in_order.push((parameters, l2));
         Ok(self)
     }
 
     /// The weights that some parameters have of their own.
     pub fn own_l2(&self) -> &[(Penalized, f64)] {
-        &self.own_l2
+        &self.own_l2.in_order
     }
 
     /// The settings for one parameter: a weight that was set for its table, else for its name, else
     /// for all.
     pub fn settings_of(&self, table: &Table) -> Settings {
-        let by_table = self.own_l2.iter().find(|(penalized, _)| {
-            matches!(penalized, Penalized::Table(other) if std::ptr::eq(other.as_ptr(), table))
-        });
-        let by_name = || {
-            self.own_l2.iter().find(|(penalized, _)| {
-                matches!(penalized, Penalized::Named(name) if table.name() == Some(name))
-            })
-        };
+        let OwnL2 {
+            by_table, by_name, ..
+        } = &self.own_l2;
         let settings = self.settings();
-        let l2 = by_table.or_else(by_name).map_or(settings.l2, |&(_, l2)| l2);
-        Settings { l2, ..settings }
+        let own = by_table.get(&std::ptr::from_ref(table).addr());
+        let own = own.or_else(|| by_name.get(table.name()?));
+        Settings {
+            l2: own.copied().unwrap_or(settings.l2),
+            ..settings
+        }
     }
 
     /// Refuses names that none of the parameters of a run has.
@@ -61,11 +75,14 @@ impl Optimizer {
     /// # Errors
     /// [`Error::Value`] with the name and those that there are.
     pub(crate) fn check_names(&self, tables: &[Arc<Table>]) -> Result<()> {
-        for (penalized, _) in &self.own_l2 {
-            let Penalized::Named(name) = penalized else {
-                continue;
-            };
-            if tables.iter().all(|table| table.name() != Some(name)) {
+        if self.own_l2.by_name.is_empty() {
+            return Ok(());
+        }
+        let known: HashSet<&str> = tables.iter().filter_map(|table| table.name()).collect();
+        for (penalized, _) in self.own_l2() {
+            if let Penalized::Named(name) = penalized
+                && !known.contains(name.as_str())
+            {
                 let names: Vec<&str> = tables.iter().filter_map(|table| table.name()).collect();
                 return Err(Error::Value(format!(
                     "l2: no parameter of the loss has the name '{name}'; it has {names:?}"

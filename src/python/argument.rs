@@ -181,17 +181,22 @@ impl FromPyObject<'_, '_> for Integer {
         if object.is_instance_of::<PyBool>() {
             return Ok(Integer::Other(shown(&object)));
         }
-        if let Ok(n) = object.extract::<u64>() {
-            return Ok(Integer::Fits(n.into()));
+        match object.extract::<u64>() {
+            Ok(n) => return Ok(Integer::Fits(n.into())),
+            Err(e) if e.is_instance_of::<PyOverflowError>(object.py()) => {}
+            Err(e) if !does_not_fit(object.py(), &e) => return Err(e),
+            Err(_) => return Ok(Integer::Other(shown(&object))),
         }
         Ok(match object.extract::<i64>() {
             Ok(n) => Integer::Fits(n.into()),
-            Err(e) if e.is_instance_of::<PyOverflowError>(object.py()) => {
-                Integer::Beyond(object.to_string())
-            }
-            Err(_) => Integer::Other(shown(&object)),
+            Err(_) => Integer::Beyond(object.to_string()),
         })
     }
+}
+
+/// Whether an object is no integer, or too large, in place of an error of its own `__index__`.
+pub(super) fn does_not_fit(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyOverflowError>(py)
 }
 
 /// A whole number from 0.
@@ -206,6 +211,8 @@ pub(super) fn count(name: &str, object: &Bound<'_, PyAny>) -> PyResult<usize> {
                 "{name}: expected a whole number from 0 to {}, got {object}",
                 usize::MAX
             ))
+        } else if !does_not_fit(object.py(), &error) {
+            error
         } else {
             PyTypeError::new_err(format!(
                 "{name}: expected an integer, got {}",

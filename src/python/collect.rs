@@ -112,8 +112,29 @@ impl Link {
 
     fn __clear__(&self) {
         let held = std::mem::take(&mut *locked(&self.held));
-        let below = std::mem::take(&mut *locked(&self.below));
-        drop((held, below));
+        drop(held);
+        self.let_go_below();
+    }
+}
+
+impl Link {
+    /// Lets go of the links below, and of those below them that nobody else has: one after the other,
+    /// since graphs are deep.
+    fn let_go_below(&self) {
+        let mut below = std::mem::take(&mut *locked(&self.below));
+        while let Some(link) = below.pop() {
+            // SAFETY: `link` owns a reference, so the object is there. The interpreter's lock is held,
+            // as it is wherever a link is made, cleared or freed, so that nobody changes the count.
+            if unsafe { pyo3::ffi::Py_REFCNT(link.as_ptr()) } == 1 {
+                below.append(&mut locked(&link.get().below));
+            }
+        }
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.let_go_below();
     }
 }
 
@@ -154,10 +175,10 @@ type HeldHooks = fn(&Variable, &mut dyn FnMut(&Held));
 /// What an operator holds, if it is one of the caller's own.
 type HeldDefinition = for<'a> fn(&'a OpRef) -> Option<&'a Held>;
 
-/// Adds a link that is not there yet.
+/// Adds a link, once if it comes twice in turn.
 fn add(py: Python<'_>, link: Option<&Py<Link>>, links: &mut Vec<Py<Link>>) {
     if let Some(link) = link
-        && !links.iter().any(|other| other.is(link))
+        && !links.last().is_some_and(|last| last.is(link))
     {
         links.push(link.clone_ref(py));
     }

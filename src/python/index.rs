@@ -10,7 +10,7 @@
 //! selects depends on its value, so it selects only where that cannot change.
 
 use numpy::PyUntypedArray;
-use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyTuple};
 
@@ -32,7 +32,7 @@ fn bound(slice: &Bound<'_, PySlice>, name: &str) -> PyResult<Option<i64>> {
     // An integer that does not fit 64 bits lies outside of every array, on the side of its sign.
     match value.extract::<i64>() {
         Ok(value) => Ok(Some(value)),
-        Err(e) if e.is_instance_of::<pyo3::exceptions::PyOverflowError>(value.py()) => {
+        Err(e) if e.is_instance_of::<PyOverflowError>(value.py()) => {
             Ok(Some(if value.lt(0)? { i64::MIN } else { i64::MAX }))
         }
         Err(e) => Err(e),
@@ -62,9 +62,10 @@ fn item(object: &Bound<'_, PyAny>) -> PyResult<Option<SliceItem>> {
     if object.hasattr(intern!(py, "__index__"))? {
         return match object.extract::<i64>() {
             Ok(i) => Ok(Some(SliceItem::At(i))),
-            Err(_) => Err(PyIndexError::new_err(format!(
-                "index {object} is out of range"
-            ))),
+            Err(e) if e.is_instance_of::<PyOverflowError>(py) => Err(PyIndexError::new_err(
+                format!("index {object} is out of range"),
+            )),
+            Err(e) => Err(e),
         };
     }
     Ok(None)

@@ -5,6 +5,7 @@ use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyList, PyString, PyTuple};
 
+use super::argument::does_not_fit;
 use super::convert::shown;
 
 /// Most things that are taken from an iterable that is not plainly a list or tuple.
@@ -80,13 +81,14 @@ pub(super) fn integers(
         return Ok(None);
     };
     let index = |o: &Bound<'_, PyAny>| -> PyResult<i64> {
-        let found = Some(o).filter(|o| !o.is_instance_of::<PyBool>());
-        found.and_then(|o| o.extract().ok()).ok_or_else(|| {
-            PyTypeError::new_err(format!(
+        match o.extract() {
+            Ok(found) if !o.is_instance_of::<PyBool>() => Ok(found),
+            Err(error) if !does_not_fit(o.py(), &error) => Err(error),
+            _ => Err(PyTypeError::new_err(format!(
                 "{what}: expected an integer or a tuple of integers, got {}",
                 shown(o)
-            ))
-        })
+            ))),
+        }
     };
     if let Ok(array) = object.cast::<PyUntypedArray>()
         && array.ndim() == 1

@@ -258,7 +258,7 @@ pub(crate) struct HeldLocks<'a> {
 impl Drop for HeldLocks<'_> {
     fn drop(&mut self) {
         if self.locks.is_empty() {
-            return;
+            return; // The run was not listed.
         }
         // A guard that another variable of the thread has kept may be dropped after the runs are.
         let own = RUNS.try_with(|runs| {
@@ -336,8 +336,10 @@ fn hold_for<'a>(
     mode: Mode,
 ) -> Result<Result<HeldLocks<'a>, Refused>> {
     let locks: Locks<'a> = locks.map(|lock| (lock, mode)).collect();
-    let held = |locks, counted, noted| {
-        RUNS.with(|runs| runs.borrow_mut().push(Own { run, noted }));
+    let held = |locks: Locks<'a>, counted, noted| {
+        if !locks.is_empty() {
+            RUNS.with(|runs| runs.borrow_mut().push(Own { run, noted }));
+        }
         HeldLocks {
             locks,
             run,

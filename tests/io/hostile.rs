@@ -44,7 +44,7 @@ fn hostile_headers() {
         let mut bytes = valid.clone();
         bytes[..8].copy_from_slice(&length.to_le_bytes());
         assert_eq!(survive(&bytes), None);
-        bytes.resize(1 << 17, b'[');
+        bytes.resize(1 << 21, b'[');
         assert_eq!(survive(&bytes), None);
         bytes[8..].fill(b' ');
         assert_eq!(survive(&bytes), None);
@@ -52,12 +52,12 @@ fn hostile_headers() {
     let entry = |name: usize, end: usize| {
         format!("\"{name}\":{{\"dtype\":\"U8\",\"shape\":[{end}],\"data_offsets\":[0,{end}]}}")
     };
-    let many: Vec<String> = (0..1_000).map(|name| entry(name, 0)).collect();
+    let many: Vec<String> = (0..12_000).map(|name| entry(name, 0)).collect();
     let headers = [
         "{}".into(),
-        "[".repeat(60_000),
-        "{\"a\":".repeat(12_000),
-        format!("{{\"users\":{{\"shape\":[{}0]}}}}", "0,".repeat(32_000)),
+        "[".repeat(1_000_000),
+        "{\"a\":".repeat(180_000),
+        format!("{{\"users\":{{\"shape\":[{}0]}}}}", "0,".repeat(500_000)),
         // Parsed, each number of two bytes would take 32.
         format!("{{\"users\":{{\"shape\":[{}0]}}}}", "0,".repeat(1_000_000)),
         format!("{{{}}}", many.join(",")),

@@ -209,7 +209,7 @@ fn what_cannot_be_written_changes_nothing() {
         (with("__metadata__", "U8", &[1], 1), "has the name"),
         (about("format", "x"), "has the name \"format\""),
         (about("crc32.x", "x"), "has the name \"crc32.x\""),
-        (about("x", &"x".repeat(1 << 16)), "expected at most 65536"),
+        (about("x", &"x".repeat(1 << 20)), "expected at most 1048576"),
     ] {
         let error = save(&changed, &path, &NEVER).unwrap_err();
         assert!(

@@ -7,13 +7,15 @@ import importlib.util
 import inspect
 import linecache
 import statistics
+import sys
 import textwrap
+import threading
 import types
 import weakref
 
 import pytest
 
-from wyrmling.source import read
+from wyrmling.source import identity, read
 from wyrmling.source.refuse import Unreadable
 from wyrmling.source.scope import FUNCTION, Needs
 
@@ -344,3 +346,58 @@ def test_a_constant_on_the_line_of_its_function():
     outer = lambda: lambda: 3  # noqa: E731
     assert isinstance(read.function(outer).node.body, ast.Lambda)
     assert isinstance(read.function(outer()).node.body, ast.Constant)
+
+
+def test_a_function_that_two_threads_read_at_once(monkeypatch):
+    f = registered("def f(x):\n    return x * 2\n", "<cell 7>")["f"]
+    shift, moved, ended, texts = read._shift, threading.Event(), threading.Event(), []
+
+    def slowly(node, by):
+        shift(node, by)
+        if by > 0 and not moved.is_set():
+            moved.set()
+            ended.wait(0.5)
+
+    def work():
+        try:
+            texts.append(text(f))
+        except Unreadable as error:
+            texts.append(str(error))
+
+    def second():
+        moved.wait(30.0)
+        work()
+        ended.set()
+
+    monkeypatch.setattr(read, "_shift", slowly)
+    threads = [threading.Thread(target=each) for each in (work, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert texts == ["def f(x):\n    return x * 2"] * 2
+
+
+def test_a_module_is_looked_through_once_for_all_its_functions(monkeypatch):
+    source = "import math\n" + "".join(f"def f{i}(x): return x + {i}\n" for i in range(20))
+    found = registered(source + "a = lambda x: 1; b = (lambda\n    x: 2); c = lambda x: 3\n")
+    looked, imports = [], read._imports
+    monkeypatch.setattr(read, "_imports", lambda tree: looked.append(tree) or imports(tree))
+    for i in range(20):
+        assert text(found[f"f{i}"]).endswith(f"x + {i}")
+    assert [text(found[name])[-1] for name in "abc"] == ["1", "2", "3"]
+    assert len(looked) == 1
+
+
+def test_what_is_forgotten_while_python_ends_says_nothing(monkeypatch):
+    class Key:
+        """Something that can be referred to weakly."""
+
+    key, cache, raised = Key(), identity.IdentityCache(10), []
+    cache.put(key, 1)
+    # As where modules have lost their names.
+    monkeypatch.setattr(identity, "LOCK", None)
+    monkeypatch.setattr(sys, "unraisablehook", raised.append)
+    del key
+    gc.collect()
+    assert (raised, len(cache)) == ([], 0)

@@ -7,6 +7,7 @@ whatever file they come from, and their hash is computed anew each time from all
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import weakref
 from collections import OrderedDict
@@ -14,6 +15,13 @@ from typing import Any, Generic, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
+
+# For what reading keeps of functions. It may be taken again by the thread that has it: callbacks of
+# weak references run inside of other functions, wherever memory is collected.
+LOCK = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    # A thread that is not there in the child may have it.
+    os.register_at_fork(after_in_child=LOCK._at_fork_reinit)  # type: ignore[attr-defined]
 
 
 class IdentityCache(Generic[K, V]):
@@ -27,9 +35,9 @@ class IdentityCache(Generic[K, V]):
 
     def __init__(self, bound: int) -> None:
         self.bound = bound
+        # Callbacks run while Python ends, too, when modules have lost their names.
+        self._lock = LOCK
         self._entries: OrderedDict[int, tuple[weakref.ref[Any], V]] = OrderedDict()
-        # Callbacks of weak references run inside of other methods, wherever memory is collected.
-        self._lock = threading.RLock()
 
     def get(self, key: K) -> V | None:
         """The value that was kept for this object, or None."""

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import dis
-import threading
 import types
 from collections.abc import Callable
 from typing import Any
 
 from .._core import SpecializationTable
 from . import read
-from .identity import IdentityCache
+from .identity import LOCK, IdentityCache
 from .refuse import Unreadable
 
 MOST_SIGNATURES = 16
@@ -65,7 +64,6 @@ class Record:
 
 
 _records: IdentityCache[types.CodeType, dict[Any, Record]] = IdentityCache(4096)
-_lock = threading.Lock()
 
 
 def record(f: Callable[..., Any], key: Any) -> Record:
@@ -75,7 +73,7 @@ def record(f: Callable[..., Any], key: Any) -> Record:
     found = _records.get(code)
     if found is not None and key in found:
         return found[key]
-    with _lock:
+    with LOCK:
         found = _records.get(code)
         if found is None:
             found = _records.put(code, {})

@@ -17,18 +17,19 @@ from __future__ import annotations
 import __future__
 
 import ast
+import bisect
 import copy
 import functools
 import inspect
 import linecache
-import threading
+import os
 import types
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from .identity import IdentityCache
+from .identity import LOCK, IdentityCache
 from .refuse import Unreadable
 from .scope import FUNCTION, Needs, Place
 
@@ -73,8 +74,6 @@ class Callee:
 
 
 _readings: IdentityCache[types.CodeType, Reading | str] = IdentityCache(4096)
-# Trees are changed for a moment while they are compiled.
-_compiling = threading.RLock()
 
 
 def is_made(function: Any) -> TypeGuard[Any]:
@@ -166,7 +165,9 @@ def _read(f: types.FunctionType, code: types.CodeType) -> Reading:
             failure = "the text of its file is no Python by now"
             continue
         try:
-            return _found(tree, lines, code)
+            # Trees are changed for a moment while they are compiled.
+            with LOCK:
+                return _found(tree, lines, code)
         except (Unreadable, RecursionError) as error:
             failure = str(error)
     # From 3.13 the text of ``python -c`` has the name that exec and eval give to all code.
@@ -193,14 +194,19 @@ def _texts(f: types.FunctionType, code: types.CodeType) -> Iterator[list[str]]:
 
 @functools.lru_cache(maxsize=8)
 def _parsed(text: str, file: str) -> ast.Module:
-    with _compiling, warnings.catch_warnings():
+    with LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text, file)
 
 
+if hasattr(os, "register_at_fork"):
+    # A thread that is not there in the child may have changed a tree.
+    os.register_at_fork(after_in_child=_parsed.cache_clear)
+
+
 def _found(tree: ast.Module, lines: list[str], code: types.CodeType) -> Reading:
     candidates = list(_candidates(tree, code))
-    imports = list(_imports(tree))
+    imports = _outline(tree)[1]
     last = len(lines) + 1
     # A part of the module is compiled; all of it where that is not enough. How a call of ``super``
     # is compiled depends on whether the module uses that name.
@@ -219,6 +225,16 @@ def _found(tree: ast.Module, lines: list[str], code: types.CodeType) -> Reading:
     return Reading(_prepared(node, owner), code.co_filename, first, code.co_qualname, own)
 
 
+@functools.lru_cache(maxsize=8)
+def _outline(tree: ast.Module) -> tuple[list[int], list[ast.stmt]]:
+    """The first lines of a module's statements, and what it imports by itself."""
+    firsts = [
+        min([each.lineno, *(d.lineno for d in getattr(each, "decorator_list", []))])
+        for each in tree.body
+    ]
+    return firsts, list(_imports(tree))
+
+
 def _candidates(
     tree: ast.Module, code: types.CodeType
 ) -> Iterator[tuple[ast.stmt, FunctionNode, str]]:
@@ -226,14 +242,16 @@ def _candidates(
     and the class around it.
     """
     line = code.co_firstlineno
-    for statement in tree.body:
-        decorators = getattr(statement, "decorator_list", [])
-        first = min([statement.lineno, *(d.lineno for d in decorators)])
-        if first <= line <= (statement.end_lineno or line):
-            for node, owner in _functions(statement):
-                starts = [*getattr(node, "decorator_list", []), node][0]
-                if starts.lineno == line and _name(node) == code.co_name:
-                    yield statement, node, owner
+    end = bisect.bisect_right(_outline(tree)[0], line)
+    # Of the statements up to this line those that end before it are the first.
+    begin = end
+    while begin and (tree.body[begin - 1].end_lineno or line) >= line:
+        begin -= 1
+    for statement in tree.body[begin:end]:
+        for node, owner in _functions(statement):
+            starts = [*getattr(node, "decorator_list", []), node][0]
+            if starts.lineno == line and _name(node) == code.co_name:
+                yield statement, node, owner
 
 
 def _imports(tree: ast.Module) -> Iterator[ast.stmt]:
@@ -275,7 +293,7 @@ def _matches(body: list[ast.stmt], node: FunctionNode, code: types.CodeType, mar
     decorators = getattr(node, "decorator_list", [])
     module = ast.Module(body, [])
     by = mark - node.lineno
-    with _compiling, warnings.catch_warnings():
+    with LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             # Its code object is known by a line number that no function outside of it has. Its body

@@ -14,7 +14,7 @@ from .walker import Ended, Walker
 # Since 3.12 Python adds floats with a correction (Neumaier, 1974), at first not integers to them.
 COMPENSATED = sys.version_info >= (3, 12)
 WHOLE_COMPENSATED = sum([1e16, 1, -1e16]) == 1.0
-LONGEST_SORTED = 64
+LONGEST_SORTED = 48
 LONGEST_COMPARED = 16
 
 

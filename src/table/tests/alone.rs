@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::super::lock::{self, Lock};
+use super::super::lock::{self, Lock, Membership};
 use super::{PLAIN, SHARED, in_time, is_forgotten, locks, word};
 
 #[test]
@@ -70,5 +70,14 @@ fn others_wait_for_who_is_alone_briefly() {
             waiter.join().unwrap();
         });
         assert!(theirs.iter().all(is_forgotten), "{number}");
+    }
+}
+
+#[test]
+fn a_run_without_locks_leaves_nothing() {
+    for mode in [PLAIN, SHARED] {
+        drop(lock::hold(std::iter::empty(), mode).unwrap().unwrap());
+        let runs = Membership::of_this_thread();
+        assert_eq!(format!("{runs:?}"), "Membership([])");
     }
 }
