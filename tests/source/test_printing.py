@@ -347,7 +347,10 @@ def test_what_prints_and_cannot_be_traced_says_so_in_each_call_that_leaves(mode)
     def f(x):
         print("f", x)
         try:
-            return math.sin(x) / (x - 2.0)
+            try:
+                return math.sin(x) / (x - 2.0)
+            finally:
+                x += 0.0
         except ZeroDivisionError:
             return x * 3.0
 

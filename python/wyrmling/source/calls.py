@@ -15,6 +15,7 @@ from . import copying, read, standard
 from . import names as scopes
 from .frames import Frame
 from .join import Incoming
+from .raising import Ended
 from .recursion import Recursions
 from .refuse import SourceError, Unreadable
 from .refuse import at as refuse_at
@@ -32,7 +33,7 @@ from .values import (
     Unset,
     nothing,
 )
-from .walker import Ended, NeedsConstant
+from .walker import NeedsConstant
 
 # Functions that go through all of a list, and keep nothing of it.
 REDUCTIONS = (sum, any, all)

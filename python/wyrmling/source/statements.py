@@ -8,16 +8,16 @@ raises itself.
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Callable
 from typing import Any
 
 from .frames import Handler
 from .in_place import in_use
 from .join import Incoming
+from .raising import Ended, is_plain
 from .state import ArrayContents, DictContents, GrownContents, InstanceContents, ListContents
 from .values import Caught, Choice, Known, Reference, Row, Single, Unset
-from .walker import Ended, Walker
+from .walker import Walker
 
 REFUSING = (TypeError, AttributeError)
 
@@ -211,7 +211,9 @@ class Statements(Walker):
 
     def execute_Assert(self, node: ast.Assert) -> None:
         """``assert condition``: leaves unless it holds."""
-        self.guard(self.truth(self.evaluate(node.test), node), "an assertion fails", node)
+        held = self.truth(self.evaluate(node.test), node)
+        plain = isinstance(node.msg, ast.Constant | None)
+        self.guard(held, "an assertion fails", node, AssertionError if plain else None)
 
     def execute_Raise(self, node: ast.Raise) -> None:
         """``raise error``: goes to the handler of the text, or leaves."""
@@ -222,29 +224,26 @@ class Statements(Walker):
         if isinstance(node.exc, ast.Call):
             # What is given to it may change something, or raise.
             self.evaluate(ast.copy_location(ast.Tuple(node.exc.args, ast.Load()), node))
-        handler.raised.append((self.leaving(handler.around), cls))
-        raise Ended
+        self.handed(handler, cls)
 
     def _handler(self, node: ast.Raise) -> tuple[Handler, Any] | None:
-        """The handler in this function that an exception of a known class reaches."""
-        handlers = self.frame.handlers
-        if not handlers or node.exc is None or node.cause is not None:
+        """The handler that an exception of a known class reaches."""
+        if node.exc is None or not any(frame.handlers for frame in self.frames):
+            return None
+        cause = Caught() if node.cause is None else self.evaluate(node.cause)
+        if not isinstance(cause, Caught) and getattr(cause, "object", cause) is not None:
             return None
         named = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
         # Most classes take no argument by its name.
-        if not isinstance(named, ast.Name) or getattr(node.exc, "keywords", None):
+        if not isinstance(named, ast.Name | ast.Attribute) or getattr(node.exc, "keywords", None):
             return None
         found = self.evaluate(named)
         if not isinstance(found, Known) or not isinstance(found.object, type):
             return None
         cls: type = found.object
-        if not issubclass(cls, BaseException):
+        if not is_plain(cls):
             return None
-        # Only those of Python: the class of another might do something when it is made. What an
-        # OSError is made of says of which class it is.
-        if getattr(builtins, cls.__name__, None) is not cls or issubclass(cls, OSError):
-            return None
-        handler = self.frame.handler_of(cls)
+        handler = self.handler_of(cls)
         return None if handler is None else (handler, cls)
 
     def execute_Try(self, node: ast.Try) -> None:
@@ -290,9 +289,9 @@ class Statements(Walker):
     def _handled(self, node: ast.Try) -> None:
         classes = [self._classes(handler, node) for handler in node.handlers]
         flat = tuple(cls for group in classes for cls in group)
-        handler = Handler(flat, list(self.frames), barred=bool(node.finalbody))
+        handler = Handler(flat, list(self.frames), self.builder, barred=bool(node.finalbody))
         # Where tracing takes no variable it raises one of these, which is handled then.
-        self.asks_kind |= any(issubclass(one, cls) for one in REFUSING for cls in flat)
+        self.takes_no_variable |= any(issubclass(one, cls) for one in REFUSING for cls in flat)
         frame = self.frame
         depth = len(frame.handlers)
         frame.handlers.append(handler)
@@ -369,7 +368,7 @@ class Statements(Walker):
         """Statements out of which no exception is followed."""
         frame = self.frame
         depth = len(frame.handlers)
-        frame.handlers.append(Handler((), list(self.frames), barred=True))
+        frame.handlers.append(Handler((), list(self.frames), self.builder, barred=True))
         try:
             self.execute(body)
         finally:
