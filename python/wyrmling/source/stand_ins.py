@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,6 +64,9 @@ def stand_in(
             return _type_of(walker, args[0], node)
         if found is np.ix_ and all(is_integers(walker.array_of(arg)) for arg in args):
             return Lazy("ix_", tuple(args))
+        if found is math.fsum and len(args) == 1 and not walker.is_array(args[0]):
+            # It asks a generator for all items.
+            args = [walker.call(Known(list), args, {}, node)]
         name = _text_for(walker, found, args, keywords, node)
         if name is None or found not in OF_INTEGERS:
             return None if name is None else read(name, args)
