@@ -55,11 +55,13 @@ class Loop:
 @dataclass(slots=True)
 class Handler:
     """Where ``raise`` goes: the classes that are handled here, and the paths that arrive. It is for
-    paths of one builder.
+    paths of one builder. One that ``passes`` is a ``finally``, behind which exceptions go on; what
+    raises within one that is ``barred`` leaves.
     """
 
     classes: tuple[type[BaseException], ...]
     around: list[Frame]
     builder: Any
     barred: bool = False
+    passes: bool = False
     raised: list[tuple[Incoming, Any]] = field(default_factory=list)

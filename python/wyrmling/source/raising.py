@@ -53,15 +53,18 @@ class Raising(Operations):
         return made
 
     def handler_of(self, cls: type[BaseException]) -> Handler | None:
-        """What handles an exception of a class here, if that is known: not behind ``finally`` and
-        ``with``, in a program of its own, or around a function that calls itself.
+        """Where an exception of a class goes first, if it is known what handles it in the end: not
+        within ``with``, in a program of its own, or out of a function that calls itself.
         """
+        passed = None
         for frame in reversed(self.frames):
             for handler in reversed(frame.handlers):
-                if any(issubclass(cls, one) for one in handler.classes):
-                    return handler if handler.builder is self.builder else None
-                if handler.barred:
+                if handler.barred or handler.builder is not self.builder:
                     return None
+                if handler.passes:
+                    passed = passed or handler
+                elif any(issubclass(cls, one) for one in handler.classes):
+                    return passed or handler
             if frame.recursion is not None:
                 return None
         return None

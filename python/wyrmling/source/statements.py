@@ -8,6 +8,7 @@ raises itself.
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -251,12 +252,24 @@ class Statements(Walker):
         if not node.finalbody:
             self._handled(node)
             return
-        self._at_last(lambda: self._handled(node), lambda: self.execute(node.finalbody), node)
+        passing = Handler((), list(self.frames), self.builder, passes=True)
+        self._at_last(
+            lambda: self._under(passing, lambda: self._handled(node)),
+            lambda: self.execute(node.finalbody),
+            node,
+            passing,
+        )
 
     def _at_last(
-        self, action: Callable[[], None], last: Callable[[], None], node: ast.Try | ast.With
+        self,
+        action: Callable[[], None],
+        last: Callable[[], None],
+        node: ast.Try | ast.With,
+        passing: Handler,
     ) -> None:
-        """Runs an action, and something at last: also where the text returns, or jumps out."""
+        """Runs an action, and something at last: also where the text returns, or jumps out, and
+        before an exception goes on.
+        """
         frame = self.frame
         loops = [way for loop in frame.loops[-1:] for way in (loop.breaks, loop.continues)]
         ways = [frame.returns, *loops]
@@ -283,13 +296,18 @@ class Statements(Walker):
                     continue
                 values: Any = self.state.environments[-1].pop(name)
                 way.append(self.here(*values.items))
+        for incoming, cls in passing.raised:
+            self.resume(incoming.state)
+            with contextlib.suppress(Ended):
+                last()
+                self.leave("an exception is raised", node, cls)
         self.meet(done, node)
         last()
 
     def _handled(self, node: ast.Try) -> None:
         classes = [self._classes(handler, node) for handler in node.handlers]
         flat = tuple(cls for group in classes for cls in group)
-        handler = Handler(flat, list(self.frames), self.builder, barred=bool(node.finalbody))
+        handler = Handler(flat, list(self.frames), self.builder)
         # Where tracing takes no variable it raises one of these, which is handled then.
         self.takes_no_variable |= any(issubclass(one, cls) for one in REFUSING for cls in flat)
         frame = self.frame
@@ -360,23 +378,27 @@ class Statements(Walker):
 
         if leaves:
             with self.holding(*leaves):
-                self._at_last(lambda: self._barred(node.body), last, node)
+                barred = Handler((), list(self.frames), self.builder, barred=True)
+                self._at_last(
+                    lambda: self._under(barred, lambda: self.execute(node.body)),
+                    last,
+                    node,
+                    barred,
+                )
         else:
             self.execute(node.body)
 
-    def _barred(self, body: list[ast.stmt]) -> None:
-        """Statements out of which no exception is followed."""
+    def _under(self, handler: Handler, action: Callable[[], None]) -> None:
+        """Runs an action whose exceptions meet a handler."""
         frame = self.frame
         depth = len(frame.handlers)
-        frame.handlers.append(Handler((), list(self.frames), self.builder, barred=True))
+        frame.handlers.append(handler)
         try:
-            self.execute(body)
+            action()
         finally:
             del frame.handlers[depth:]
 
     def _enter(self, item: ast.withitem) -> Any:
-        import contextlib
-
         import numpy as np
 
         context = item.context_expr

@@ -227,3 +227,52 @@ def assertion(x):
         return root(x)
     except AssertionError:
         return math.exp(x)
+
+
+@at(2.0)
+@at(-2.0)
+def at_last_before_it_is_handled(x):
+    def root(values):
+        try:
+            return math.log(values[0])
+        finally:
+            values[0] += 0.5
+
+    values = [x]
+    try:
+        return root(values) * values[0]
+    except ValueError:
+        return values[0] * 3.0
+
+
+@at(2.0)
+@at(-2.0)
+def at_last_after_a_handler_that_raises(x):
+    try:
+        try:
+            x += math.sqrt(x)
+        except ValueError:
+            raise KeyError
+        finally:
+            x += 0.5
+    except KeyError:
+        return x * x
+    return x
+
+
+@at(0.5)
+@at(1.5)
+@at(-3.0)
+def returned_at_last(x):
+    for _ in range(3):
+        try:
+            if x > 1:
+                return math.sqrt(2.0 - x)
+        except ValueError:
+            x *= 2.0
+            continue
+        finally:
+            x += 1.0
+            if x > 4.0:
+                return x
+    return -x
