@@ -19,6 +19,7 @@ from .raising import Ended
 from .recursion import Recursions
 from .refuse import SourceError, Unreadable
 from .refuse import at as refuse_at
+from .stand_ins import text_of_norm
 from .state import CellContents, DictContents
 from .values import (
     Applied,
@@ -144,6 +145,8 @@ class Calls(Recursions):
         if isinstance(found, types.FunctionType) and self.special(found):
             return self.call_known(function, args, keywords, node)
         if type(found).__module__.split(".")[0] in KNOWN_PACKAGES:
+            return self.call_known(function, args, keywords, node)
+        if text_of_norm(found) is not None:
             return self.call_known(function, args, keywords, node)
         python = isinstance(found, types.FunctionType | types.MethodType)
         if python or (function.place is not None and self.class_of(function) is not None):

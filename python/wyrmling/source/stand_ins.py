@@ -73,6 +73,9 @@ def stand_in(
         made = read(name, [integer_of(walker, arg, node) for arg in args])
         return made if walker.is_array(made) else _as_numpy(walker, made, node)
     owner = getattr(found, "__self__", None)
+    of_norm = text_of_norm(found)
+    if of_norm is not None:
+        return read(of_norm, args)
     if owner is itertools.chain and found.__name__ == "from_iterable":
         return read(found.__name__, args)
     if isinstance(owner, np.ufunc) and len(args) == 3:
@@ -82,6 +85,15 @@ def stand_in(
         if indexed and hasattr(standard_arrays, name):
             return read(name, [args[0], places, args[2]])
     return None
+
+
+def text_of_norm(function: Any) -> str | None:
+    """The text that is read for a method of ``scipy.stats.norm``."""
+    owner = getattr(function, "__self__", None)
+    if type(owner).__name__ != "norm_gen" or not type(owner).__module__.startswith("scipy.stats."):
+        return None
+    name = f"norm_{function.__name__}"
+    return name if hasattr(standard_arrays, name) else None
 
 
 def _type_of(walker: Walker, value: Any, node: ast.AST) -> Known | None:
