@@ -95,6 +95,7 @@ class Chosen:
         the function itself is run first, for Python's exception; it was read, so it has no effects.
         """
         if self.traced is self.inner:
+            self.record.was_traced = True
             return self.traced(*args, **kwargs)
         # With no exit nothing ran: there is no program, or it was left too often.
         left = exit is not None or _here.__dict__.pop("left", False)

@@ -119,6 +119,8 @@ class Containers(Walker):
         """``value[index]``."""
         if isinstance(value, Choice):
             return self.distribute(value, lambda one: self.item(one, index, node), node)
+        if isinstance(index, Choice):
+            return self.distribute(index, lambda one: self.item(value, one, node), node)
         if isinstance(value, Row):
             return self._of_sequence(value.items, index, node, Row)
         if isinstance(value, Reference):

@@ -23,6 +23,11 @@ from .walker import Walker
 REFUSING = (TypeError, AttributeError)
 
 
+def is_none(value: Any) -> bool:
+    """Whether a value is known to be None."""
+    return isinstance(value, Known) and value.object is None
+
+
 class Statements(Walker):
     """What a function's body is made of."""
 
@@ -98,10 +103,27 @@ class Statements(Walker):
             self.refuse(target, "assignment to this", "assign to a name")
 
     def _unpack(self, target: ast.Tuple | ast.List, value: Any) -> None:
-        items = self.items(value, target)
+        ways = value.alternatives if isinstance(value, Choice) else ()
+        plain = not any(isinstance(one, ast.Starred) for one in target.elts)
+        if ways and plain and all(isinstance(one, Row) or is_none(one) for one in ways):
+            items = [self._item_of(value, at, target) for at in range(len(target.elts))]
+        else:
+            items = self.items(value, target)
         # What is assigned later is in use while a part of the target is assigned.
         with in_use(self, items):
             self._assign_parts(target, items)
+
+    def _item_of(self, value: Choice, at: int, target: ast.Tuple | ast.List) -> Any:
+        """An item of one tuple or another, as many of which are unpacked as there are."""
+
+        def item(one: Any) -> Any:
+            if not isinstance(one, Row):
+                self.leave("None cannot be gone through", target, TypeError)
+            if len(one.items) != len(target.elts):
+                self.leave("as many values as names are needed", target, ValueError)
+            return one.items[at]
+
+        return self.distribute(value, item, target)
 
     def _assign_parts(self, target: ast.Tuple | ast.List, items: list[Any]) -> None:
         stars = [at for at, one in enumerate(target.elts) if isinstance(one, ast.Starred)]

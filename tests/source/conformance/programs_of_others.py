@@ -91,3 +91,61 @@ def integers_of_a_table(x, i):
     for k in range(4):
         total += x ** [1, 3, 0, 2, 5][(k * 3 + i) % 5]
     return total
+
+
+START = {"hot": 0.6, "cold": 0.4}
+CHANGES = {"hot": {"hot": 0.7, "cold": 0.3}, "cold": {"hot": 0.4, "cold": 0.6}}
+
+
+@at(START, "aab")
+@at(START, "b")
+def most_likely_path(start, seen):
+    emitted = {"hot": {"a": 0.2, "b": 0.8}, "cold": {"a": 0.5, "b": 0.5}}
+    best = [{one: math.log(start[one]) + math.log(emitted[one][seen[0]]) for one in start}]
+    path = {one: [one] for one in start}
+    for t in range(1, len(seen)):
+        best.append({})
+        paths = {}
+        for one in start:
+            chance, before = max(
+                (
+                    best[t - 1][other]
+                    + math.log(CHANGES[other][one])
+                    + math.log(emitted[one][seen[t]]),
+                    other,
+                )
+                for other in start
+            )
+            best[t][one] = chance
+            paths[one] = path[before] + [one]
+        path = paths
+    return max(best[-1][one] * (1.0 + path[one].count("hot")) for one in start)
+
+
+@at(0.3, 0.7)
+@at(0.9, 2.0)
+@at(0.1, 0.2)
+@at(-1.0, -3.0)
+def nearest_of_several(x, y):
+    nearest = None
+    for distance, color in ((x, 1.0), (y, x), (x * y, y)):
+        if distance > 0.5 and (nearest is None or distance < nearest[0]):
+            nearest = (distance, color)
+    if nearest is None:
+        return math.exp(x)
+    distance, color = nearest
+    return math.sin(distance) * color
+
+
+@at(0.3, 0)
+@at(0.3, 1)
+@at(0.3, 2)
+def unpacked_as_one_thing_or_another(x, n):
+    pair = (x, 2 * x) if n == 0 else (x, 3 * x, x) if n == 1 else None
+    try:
+        first, second = pair
+    except ValueError:
+        return math.sin(x)
+    except TypeError:
+        return math.cos(x)
+    return math.exp(first) * second
