@@ -50,6 +50,7 @@ def test_everything_public_is_exported():
         "column_role",
         "read_interactions",
         "exported",
+        "refusals",
     }
     inner |= {
         "register_functions",

@@ -1,5 +1,6 @@
 //! Errors of the crate as Python exceptions, one kind to one exception, built in but for NumPy's own.
 
+use std::cell::Cell;
 use std::io::ErrorKind;
 
 use pyo3::exceptions::{
@@ -46,14 +47,27 @@ impl From<Error> for PyErr {
 }
 
 /// The error of something that takes no variable, since a gradient would be lost: what raises it cannot
-/// be traced. `python/wyrmling/source/choose.py` knows it by its attribute.
+/// be traced. `python/wyrmling/source/choose.py` knows it by its attribute. With `alone` what raises it
+/// takes the value of the variable, and [`refusals`] counts it.
 #[cold]
-pub(super) fn takes_no_variable(py: Python<'_>, text: String) -> PyErr {
+pub(super) fn takes_no_variable(py: Python<'_>, text: String, alone: bool) -> PyErr {
+    REFUSALS.set(REFUSALS.get().wrapping_add(u64::from(alone)));
     let error = PyTypeError::new_err(text);
     let noted = error
         .value(py)
         .setattr(intern!(py, "takes_no_variable"), true);
     noted.err().unwrap_or(error)
+}
+
+thread_local! {
+    static REFUSALS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How often something in this thread has refused a variable whose value it takes. Whoever has traced a
+/// function knows by it whether the function handled such an error, and went another way than Python.
+#[pyfunction]
+pub(super) fn refusals() -> u64 {
+    REFUSALS.get()
 }
 
 /// What Python raised within a call of the crate's, which gives it back as it was.

@@ -427,7 +427,7 @@ impl PyVariable {
             let said = asked.call_method1(intern!(py, "refusal"), (differentiated,))?;
             let said: String = said.extract()?;
             return Err(match differentiated {
-                true => takes_no_variable(py, said),
+                true => takes_no_variable(py, said, true),
                 false => PyTypeError::new_err(said),
             });
         }

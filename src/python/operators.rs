@@ -199,7 +199,9 @@ impl PyVariable {
             let text = "float() of an argument that is differentiated, or of what was computed from it, \
                         would lose the gradient: use np.sin for math.sin and so on, np.stack or \
                         wyrmling.array to fill an array, and .item() for the plain number";
-            return Err(takes_no_variable(py, text.to_owned()));
+            // An array of several elements is no number in Python either.
+            let alone = self.ty()?.size() == 1;
+            return Err(takes_no_variable(py, text.to_owned(), alone));
         }
         self.is_fixed("float()", "np.sin for math.sin and so on")?;
         self.single(py)

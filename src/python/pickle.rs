@@ -53,7 +53,7 @@ impl PyVariable {
         let text = "a graph cannot be copied or pickled: take the value (x.value), or x.copy() for \
                     another variable of this graph; of a model pickle the Parameters, Inputs and \
                     optimizer, and build its loss again";
-        Err(takes_no_variable(py, text.to_owned()))
+        Err(takes_no_variable(py, text.to_owned(), true))
     }
 }
 

@@ -251,6 +251,7 @@ fn is_view(variable: &Bound<'_, PyVariable>) -> bool {
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(traced, module)?)?;
     module.add_function(wrap_pyfunction!(is_view, module)?)?;
+    module.add_function(wrap_pyfunction!(super::error::refusals, module)?)?;
     module.add_function(wrap_pyfunction!(is_number, module)?)?;
     module.add_function(wrap_pyfunction!(is_scalar, module)?)?;
     module.add_function(wrap_pyfunction!(as_number, module)?)?;

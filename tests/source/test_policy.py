@@ -322,3 +322,20 @@ def test_a_list_for_one_length_is_traced_unless_it_cannot_be():
                 np.testing.assert_array_equal(slope(x), wanted)
     assert compiled(f) == 0
     assert compiled(g) == 2
+
+
+def test_what_is_only_for_one_length_is_read_twice_and_then_run(monkeypatch):
+    def median(x):
+        found = []
+        for one in x:
+            if one > 0:
+                found.append(one)
+        return float(np.median(found))
+
+    made = []
+    compiled = choose.compiled
+    monkeypatch.setattr(choose, "compiled", lambda *a, **k: made.append(0) or compiled(*a, **k))
+    same = wy.compile(median)
+    for _ in range(6):
+        assert same(np.array([1.0, 2.0, -3.0, 5.0])) == 2.0
+    assert len(made) <= 2

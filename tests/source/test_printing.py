@@ -346,16 +346,13 @@ def test_what_prints_and_handles_its_own_exception_prints_once_and_has_a_gradien
 def test_what_prints_and_cannot_be_traced_says_so_in_each_call_that_leaves(mode):
     def f(x):
         print("f", x)
-        try:
-            return math.sin(x) / (x - 2.0)
-        except ZeroDivisionError:
-            return x * 3.0
+        return math.sin(x) * min(2 ** int(x), 1)
 
     derived = wy.grad(f, mode=mode)
     for _ in range(8):
-        text, found = printed(lambda: derived(2.0))
-        assert text == "f 2.0\n"
-        assert re.match(r"SourceError: .*it was left \(division by zero\), returns then", found)
+        text, found = printed(lambda: derived(70.0))
+        assert text == "f 70.0\n"
+        assert re.match(r"SourceError: .*it was left \(.*64 bits\), returns then", found)
     assert printed(lambda: derived(1.0))[0] == "f 1.0\n"
 
 

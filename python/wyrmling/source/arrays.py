@@ -253,8 +253,8 @@ class Arrays(Creation):
         )
         text = "an index that is out of range"
         if not isinstance(at, Known):
-            self.guard(self.compare("GtE", at, Known(0), node), text, node)
-        self.guard(self.compare("Lt", at, length, node), text, node)
+            self.guard(self.compare("GtE", at, Known(0), node), text, node, IndexError)
+        self.guard(self.compare("Lt", at, length, node), text, node, IndexError)
         return self.index_of(self.as_int(at), node)
 
     def index_of(self, at: int, node: ast.AST) -> int:

@@ -80,7 +80,8 @@ class Attributes(Objects):
             return self.member(value, name, node)
         if isinstance(value.object, float | int | str | bytes | np.generic | tuple):
             return self.fold(lambda owner: getattr(owner, name), [value.object], node)
-        if isinstance(value.object, type | types.ModuleType | types.BuiltinFunctionType):
+        plain = type, types.ModuleType, types.BuiltinFunctionType, np.dtype, np.finfo, np.iinfo
+        if isinstance(value.object, plain):
             return self.fold(lambda owner: getattr(owner, name), [value.object], node)
         if isinstance(value.object, np.ndarray):
             if callable(getattr(np.ndarray, name, None)):

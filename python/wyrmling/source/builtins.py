@@ -391,10 +391,13 @@ class Builtins(Walker):
         return Known(self.type_of(value, node), place)
 
     def builtin_super(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
-        """``super()`` in a method."""
+        """``super()`` in a method, or ``super(cls, self)``."""
         frame = self.frame
+        if len(args) == 2:
+            self.constant_of(args[0], node, "a class that is computed")
+            return Lazy("super", tuple(args))
         if args or not frame.scope.parameters:
-            self.refuse(node, "super with arguments", "write super()")
+            self.refuse(node, "super of this", "write super()")
         try:
             cls, place = frame.names.find("__class__")
         except NameError:

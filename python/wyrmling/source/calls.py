@@ -15,9 +15,11 @@ from . import copying, read, standard
 from . import names as scopes
 from .frames import Frame
 from .join import Incoming
+from .raising import Ended
 from .recursion import Recursions
 from .refuse import SourceError, Unreadable
 from .refuse import at as refuse_at
+from .stand_ins import text_of_norm
 from .state import CellContents, DictContents
 from .values import (
     Applied,
@@ -32,7 +34,7 @@ from .values import (
     Unset,
     nothing,
 )
-from .walker import Ended, NeedsConstant
+from .walker import NeedsConstant
 
 # Functions that go through all of a list, and keep nothing of it.
 REDUCTIONS = (sum, any, all)
@@ -143,6 +145,8 @@ class Calls(Recursions):
         if isinstance(found, types.FunctionType) and self.special(found):
             return self.call_known(function, args, keywords, node)
         if type(found).__module__.split(".")[0] in KNOWN_PACKAGES:
+            return self.call_known(function, args, keywords, node)
+        if text_of_norm(found) is not None:
             return self.call_known(function, args, keywords, node)
         python = isinstance(found, types.FunctionType | types.MethodType)
         if python or (function.place is not None and self.class_of(function) is not None):

@@ -78,7 +78,7 @@ class Chosen:
     def __init__(self, made: Made) -> None:
         self.inner = made.f.function if isinstance(made.f, Differentiated) else made.f
         self.chain = chain_of(made)
-        self.traced = made.traced
+        self.traced, self.traced_whole = made.traced, made.traced_whole
         self.mode = made.mode
         self.record = known(made)
 
@@ -95,6 +95,7 @@ class Chosen:
         the function itself is run first, for Python's exception; it was read, so it has no effects.
         """
         if self.traced is self.inner:
+            self.record.was_traced = True
             return self.traced(*args, **kwargs)
         # With no exit nothing ran: there is no program, or it was left too often.
         left = exit is not None or _here.__dict__.pop("left", False)
@@ -164,7 +165,7 @@ class Chosen:
         raise left_error(self.inner, specialization, exit, TypeError(PRINTED))
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        found = self.traced(*args, **kwargs)
+        found = self.traced_whole(args, kwargs)
         self.record.was_traced = True
         return found
 

@@ -40,6 +40,7 @@ from .names import Scope
 from .nested import Nested
 from .numbers import Numbers
 from .patterns import Patterns
+from .raising import Ended
 from .reductions import Reductions
 from .result import OutputLeaf, Results, Returned
 from .rounding import Rounding
@@ -50,7 +51,7 @@ from .statements import Statements
 from .texts import PRINTS, Texts
 from .truth import Truth
 from .values import ELEMENTS, KINDS, STORED, Known, Number, Row, Single, kind_of, sources_of
-from .walker import Ended, NeedsConstant, Restart
+from .walker import NeedsConstant, Restart
 
 MOST_RESTARTS = 30
 UNSETTLED = "a list as long as an array, where tracing can do it, which is faster, is not supported"

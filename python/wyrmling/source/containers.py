@@ -16,6 +16,7 @@ from .cuts import is_computed
 from .numbers import OPERATORS
 from .state import ArrayContents, DictContents, GrownContents, ListContents
 from .values import (
+    STORED,
     WHOLE,
     Applied,
     Array,
@@ -30,6 +31,7 @@ from .values import (
     Traced,
     is_index,
     kind_of,
+    sources_of,
 )
 from .walker import COMPUTED_INDEX, LONGEST_UNROLLED, Walker
 
@@ -117,6 +119,8 @@ class Containers(Walker):
         """``value[index]``."""
         if isinstance(value, Choice):
             return self.distribute(value, lambda one: self.item(one, index, node), node)
+        if isinstance(index, Choice):
+            return self.distribute(index, lambda one: self.item(value, one, node), node)
         if isinstance(value, Row):
             return self._of_sequence(value.items, index, node, Row)
         if isinstance(value, Reference):
@@ -227,7 +231,10 @@ class Containers(Walker):
             self.compare("GtE", at, Known(0), node),
             self.compare("Lt", at, length, node),
         ):
-            self.guard(inside, "an index that is out of range", node)
+            self.guard(inside, "an index that is out of range", node, IndexError)
+        kinds = {kind_of(item) for item in items}
+        if len(kinds) == 1 and None not in kinds and isinstance(at, Number):
+            return self._picked_number(items, at)
 
         def within(low: int, high: int) -> Any:
             if high - low == 1:
@@ -242,13 +249,39 @@ class Containers(Walker):
 
         return within(0, len(items))
 
+    def _picked_number(self, items: tuple[Any, ...], at: Number) -> Number:
+        """One of several numbers of a kind: nothing else differs between the ways to them."""
+        kind = kind_of(items[0]) or ""
+        builder, end = self.builder, self.builder.block()
+        found = Number(kind, builder.parameter(end, STORED[kind]), sources_of(*items))
+        self.frame.parted = True
+
+        def within(block: int, low: int, high: int) -> None:
+            builder.switch(block)
+            if high - low == 1:
+                builder.jump(end, [self.id_of(items[low])])
+                return
+            middle = (low + high) // 2
+            before = self.compute("less_int", at.id, self.constant(middle))
+            then, otherwise = builder.block(), builder.block()
+            builder.branch(before, then, [], otherwise, [])
+            within(then, low, middle)
+            within(otherwise, middle, high)
+
+        within(self.state.block, 0, len(items))
+        self.state.block = end
+        builder.switch(end)
+        return found
+
     def position(self, index: Any, length: int, node: ast.AST) -> int:
         """An index that is known, within a length."""
         if isinstance(index, Number) and index.kind not in ("int", "int64", "bool"):
             self.leave("an index that is no integer", node)
         at = self.constant_of(index, node, "an item by a computed index", COMPUTED_INDEX)
-        if not isinstance(at, int | np.integer) or not -length <= at < length:
-            self.leave("an index that is out of range, or no integer", node)
+        if not isinstance(at, int | np.integer):
+            self.leave("an index that is no integer", node, TypeError)
+        if not -length <= at < length:
+            self.leave("an index that is out of range", node, IndexError)
         return int(at)
 
     def _of_range(self, value: Range, index: Any, node: ast.AST) -> Any:
@@ -292,7 +325,7 @@ class Containers(Walker):
             return self._picked_by_key(contents, index, node)
         found = self.key(index, node)
         if found not in contents.keys:
-            self.leave("a key that is not there", node)
+            self.leave("a key that is not there", node, KeyError)
         return contents.values[contents.keys.index(found)]
 
     def _picked_by_key(self, contents: DictContents, index: Any, node: ast.AST) -> Any:
@@ -301,7 +334,7 @@ class Containers(Walker):
         def within(low: int, high: int) -> Any:
             if high - low == 1:
                 same = self.compare("Eq", index, Known(rows[low][0]), node)
-                self.guard(same, "a key that is not there", node)
+                self.guard(same, "a key that is not there", node, KeyError)
                 return rows[low][1]
             middle = (low + high) // 2
             return self.decide(
@@ -315,7 +348,7 @@ class Containers(Walker):
 
     def _by_computed_key(self, contents: DictContents, index: Any, at: int, node: ast.AST) -> Any:
         if at == len(contents.keys):
-            self.leave("a key that is not there", node)
+            self.leave("a key that is not there", node, KeyError)
         if not isinstance(contents.keys[at], int):
             return self._by_computed_key(contents, index, at + 1, node)
         same = self.compare("Eq", index, Known(contents.keys[at]), node)
@@ -389,7 +422,7 @@ class Containers(Walker):
         elif isinstance(contents, DictContents):
             key = self.key(index, node)
             if key not in contents.keys:
-                self.leave("a key that is not there", node)
+                self.leave("a key that is not there", node, KeyError)
             at = contents.keys.index(key)
             keys = contents.keys[:at] + contents.keys[at + 1 :]
             values = contents.values[:at] + contents.values[at + 1 :]

@@ -144,6 +144,8 @@ class Creation(Walker):
         self, name: str, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
         """``np.array([a, b])``, ``np.asarray(x)``."""
+        # An order of elements in memory changes no result.
+        keywords = {key: one for key, one in keywords.items() if key != "order"}
         if kind_of(args[0]) in REAL and isinstance(args[0], Number):
             one = self._stacked(args[0], node)
             args = [self.fresh(one.id, one.kind, ()), *args[1:]]

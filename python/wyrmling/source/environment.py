@@ -48,6 +48,13 @@ def _title(kind: str, place: places.Place) -> str:
     return f"a captured {kind}" if root == places.FUNCTION else f"{place}, {article} {kind},"
 
 
+def _is_plain_key(key: Any) -> bool:
+    """Whether a key is found by its value."""
+    if type(key) is tuple:
+        return all(map(_is_plain_key, key))
+    return type(key) in {str, int, float, bool, type(None)}
+
+
 class Environment(Walker):
     """The names of the function that is being called."""
 
@@ -241,7 +248,7 @@ class Environment(Walker):
             reference = self.allocate(ListContents(tuple(items), external=True))
         else:
             self.needs.keys(place, found)
-            if not {type(key) for key in found} <= {str, int, float, bool, type(None)}:
+            if not all(map(_is_plain_key, found)):
                 self.refuse(node, "a captured dict of such keys", "use strings or integers")
             values = [self.known(one, place.item(key), node) for key, one in found.items()]
             reference = self.allocate(DictContents(tuple(found), tuple(values), external=True))

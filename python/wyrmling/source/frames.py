@@ -39,15 +39,6 @@ class Frame:
     place: Hashable = None
     recursion: Any = None
 
-    def handler_of(self, cls: type[BaseException]) -> Handler | None:
-        """What handles an exception of a class in this function, if that is known."""
-        for handler in reversed(self.handlers):
-            if any(issubclass(cls, one) for one in handler.classes):
-                return handler
-            if handler.barred:
-                return None
-        return None
-
 
 @dataclass(slots=True)
 class Loop:
@@ -63,9 +54,14 @@ class Loop:
 
 @dataclass(slots=True)
 class Handler:
-    """Where ``raise`` goes: the classes that are handled here, and the paths that arrive."""
+    """Where ``raise`` goes: the classes that are handled here, and the paths that arrive. It is for
+    paths of one builder. One that ``passes`` is a ``finally``, behind which exceptions go on; what
+    raises within one that is ``barred`` leaves.
+    """
 
     classes: tuple[type[BaseException], ...]
     around: list[Frame]
+    builder: Any
     barred: bool = False
+    passes: bool = False
     raised: list[tuple[Incoming, Any]] = field(default_factory=list)

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 from .frames import Frame, Loop
 from .join import Incoming
 from .names import FUNCTIONS
+from .raising import Ended
 from .state import GeneratorContents
 from .values import ITERATORS, Known, Lazy, Lost, Reference, Row
-from .walker import Ended, Walker
+from .walker import Walker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

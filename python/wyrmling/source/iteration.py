@@ -18,9 +18,10 @@ from .cuts import known_array
 from .iterators import iterated
 from .join import Incoming
 from .loops import Grew, Turns
+from .raising import Ended
 from .state import DictContents, GrownContents, ListContents, addresses
 from .values import Array, Choice, Known, Lazy, Range, Reference, Row, sources_of
-from .walker import LONGEST_UNROLLED, Ended, NeedsConstant, Walker
+from .walker import LONGEST_UNROLLED, NeedsConstant, Walker
 
 LONGER = "append to another list"
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from .frames import Loop
 from .join import Conflict, Incoming, Path
+from .raising import Ended
 from .refuse import SourceError
 from .texts import IN_A_LOOP, PRINT_IN_A_LOOP
 from .values import Known, sources_of
@@ -29,7 +30,6 @@ from .walker import (
     CONFLICT,
     LONGEST_UNROLLED,
     LOST,
-    Ended,
     NeedsConstant,
     Restart,
     Structural,

@@ -20,7 +20,7 @@ from .. import _core
 from .numbers import OPERATORS, UNARY
 from .truth import COMPARISONS
 from .values import REAL, WHOLE, Known, Number, kind_of, sources_of
-from .walker import Ended, Walker
+from .walker import Walker
 
 Guard = Callable[["Mathematics", int, int, ast.AST], None]
 
@@ -206,12 +206,7 @@ class Mathematics(Walker):
             return Number("bool", self._classified(function, first, node), sources)
         if function is math.pow and len(args) == 2:
             x, y = (self.as_real(arg, "float", node) for arg in args)
-            made = self.reals("Pow", "float", x, y, Number("float", y), node)
-            for held in (x, y):
-                size = self.apply("abs", held)
-                finite = self.compute("not_equal_number", size, self.constant(INFINITY))
-                self.guard(finite, "an infinite argument", node)
-            return Number("float", made, sources)
+            return Number("float", self._power_of_math(x, y, node), sources)
         real = [self.as_real(arg, "float", node) for arg in args]
         if (function in UNARY_MATH and len(args) == 1) or (function is math.log and len(args) == 1):
             name, guard = UNARY_MATH.get(function, ("log", None))
@@ -234,21 +229,27 @@ class Mathematics(Walker):
             return Number("float", self.apply("mul", real[0], self.constant(factor)), sources)
         return None
 
+    def _power_of_math(self, x: int, y: int, node: ast.AST) -> int:
+        zero, infinity = self.constant(0.0), self.constant(INFINITY)
+        for held in (x, y):
+            finite = self.compute("not_equal_number", self.apply("abs", held), infinity)
+            self.guard(finite, "an infinite argument", node)
+        made = self.apply("pow", x, y)
+        below = self.compute("bool_not", self.compute("less_number", y, zero))
+        pole = self.compute("bool_or", self.compute("not_equal_number", x, zero), below)
+        real = self.compute("equal_number", made, made)
+        for held in (x, y):
+            real = self.compute("bool_or", real, self.compute("not_equal_number", held, held))
+        self.within(self.compute("bool_and", pole, real), ValueError, node)
+        finite = self.compute("not_equal_number", self.apply("abs", made), infinity)
+        self.within(finite, OverflowError, node)
+        return made
+
     def within(
         self, condition: int, error: type[ArithmeticError | ValueError], node: ast.AST
     ) -> None:
-        """Goes on where a condition holds, else to what handles the exception here, or out."""
-        handler = self.frame.handler_of(error)
-        if handler is None:
-            self.guard(condition, RAISED[error], node)
-            return
-
-        def handled() -> None:
-            assert handler is not None
-            handler.raised.append((self.leaving(handler.around), error))
-            raise Ended
-
-        self.decide(Number("bool", condition), lambda: None, handled, node)
+        """Goes on where a condition holds, else to what handles the exception, or out."""
+        self.guard(condition, RAISED[error], node, error)
 
     def _guarded(self, name: str, guard: Guard | None, x: int, node: ast.AST) -> int:
         if guard in (None, _finite_result, _no_pole):

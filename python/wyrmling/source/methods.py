@@ -114,6 +114,8 @@ class Methods(Walker):
             return self.call(Known(plain), [owner], {}, node)
         if name in OF_ONE_NUMBER and owner.kind in ("float64", "float32"):
             return self.call(Known(getattr(np, name)), [owner, *args], keywords, node)
+        if name in ("any", "all") and not (args or keywords) and owner.kind == "numpy_bool":
+            return owner
         operators = {"__add__": "Add", "__mul__": "Mult", "__sub__": "Sub", "__truediv__": "Div"}
         if name in operators and len(args) == 1 and kind_of(args[0]) is not None:
             return self.binary(operators[name], owner, args[0], node)
@@ -150,7 +152,7 @@ class Methods(Walker):
 
         def first(at: int) -> Any:
             if at == len(items):
-                self.leave("the value is not there", node)
+                self.leave("the value is not there", node, ValueError)
             same = self.truth(self.same_or_equal(items[at], args[0], node), node)
             return self.decide(same, lambda: Known(at), lambda: first(at + 1), node)
 
@@ -315,7 +317,7 @@ class Methods(Walker):
         if at is None:
             if len(args) > 1:
                 return args[1]
-            self.leave("a key that is not there", node)
+            self.leave("a key that is not there", node, KeyError)
         value = contents.values[at]
         self.delete_item(owner, args[0], node)
         return value

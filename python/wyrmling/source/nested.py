@@ -18,6 +18,7 @@ from typing import Any
 
 from .. import _core
 from .programs import one_of, refuse_spectral, zero_of
+from .raising import Ended
 from .splicing import number_in
 from .state import ArrayContents, DictContents, InstanceContents, ListContents, State
 from .values import (
@@ -38,7 +39,7 @@ from .values import (
     kind_of,
     sample,
 )
-from .walker import OTHER_LENGTH, Ended, Walker
+from .walker import OTHER_LENGTH, Walker
 
 KEPT = "kept"
 """What an instance holds that is not differentiated, as a lazy value."""

@@ -105,7 +105,10 @@ METHODS = {
 LOGICAL: frozenset[Any] = frozenset({np.logical_and, np.logical_or, np.logical_xor})
 EXACT = 2.0**53
 LARGEST_FOLDED = 1 << 16
-FOLDED = (int, float, bool, complex, str, bytes, tuple, frozenset, type(None), np.generic, range)
+FOLDED = (
+    *(int, float, bool, complex, str, bytes, tuple, frozenset, type(None), range),
+    *(np.generic, np.dtype),
+)
 IN_PLACE = {name: f"i{method}" for name, method in METHODS.items()}
 
 
@@ -130,8 +133,8 @@ class Numbers(Walker):
         try:
             with np.errstate(all="ignore"):
                 return Known(function(*args))
-        except Exception:
-            self.leave("Python raises an exception here", node)
+        except Exception as error:
+            self.leave("Python raises an exception here", node, type(error))
 
     def binary(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
         """An operator on two values."""
@@ -291,9 +294,9 @@ class Numbers(Walker):
         if checked and operator in ("Div", "FloorDiv", "Mod"):
             if not isinstance(right, Known):
                 zero = self.compute("not_equal_number", y, self.constant(0.0))
-                self.guard(zero, "division by zero", node)
+                self.guard(zero, "division by zero", node, ZeroDivisionError)
             elif right.object == 0:
-                self.leave("division by zero", node)
+                self.leave("division by zero", node, ZeroDivisionError)
         made = self.apply(TABLE[operator], x, y)
         if checked and operator == "Pow":
             self._power(made, x, y, right, node)

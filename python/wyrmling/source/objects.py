@@ -186,6 +186,9 @@ class Objects(Walker):
     ) -> Any:
         """An instance of a class; ``cls`` is a known value."""
         made: type = cls.object
+        if made in (np.dtype, np.finfo, np.iinfo) and not keywords:
+            given = [self.constant_of(one, node, "an argument that is computed") for one in args]
+            return self.fold(made, given, node)
         if made.__module__.split(".")[0] in ("numpy", "scipy", "wyrmling"):
             self.refuse(node, f"an instance of {made.__name__}", "make it outside of the function")
         new = getattr(made, "__new__", None)

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from .join import Conflict, Incoming, Path, Slot
 from .loops import MOST_WALKS, Loops
+from .raising import Ended
 from .state import State, bases_of, names_of, reachable
 from .values import (
     STORED,
@@ -40,7 +41,7 @@ from .values import (
     kind_of,
     sample,
 )
-from .walker import Ended, Restart, Structural
+from .walker import Restart, Structural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from .raising import Ended
 from .values import REAL, Array, Choice, Known, Lazy, Number, Row, kind_of
-from .walker import Ended, Walker
+from .walker import Walker
 
 # Since 3.12 Python adds floats with a correction (Neumaier, 1974), at first not integers to them.
 COMPENSATED = sys.version_info >= (3, 12)
@@ -149,7 +150,7 @@ class Reductions(Walker):
         if not rows:
             if "default" in keywords:
                 return keywords["default"]
-            self.leave("nothing to compare", node)
+            self.leave("nothing to compare", node, ValueError)
         best = rows[0]
         for row in rows[1:]:
             best = self._better(operator, best, row, node)
@@ -183,7 +184,7 @@ class Reductions(Walker):
 
         def none() -> Any:
             if default is None:
-                self.leave("nothing to compare", node)
+                self.leave("nothing to compare", node, ValueError)
             return default
 
         some = self.compare("NotEq", self.length(over, node), Known(0), node)

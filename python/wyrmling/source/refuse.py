@@ -212,7 +212,8 @@ TABLE |= _group(
         "Raise": Entry("raise", limits="it leaves: the function itself is run, and raises"),
         "Try": Entry(
             "try",
-            limits="handlers see what the text and math raise; for what else, the function is run",
+            limits="handlers see what the text, also of calls, and math raise; "
+            "for what else, the function is run",
         ),
         "ExceptHandler": "except",
         "TryStar": _refused("try with except*", "test for the condition with if, before"),

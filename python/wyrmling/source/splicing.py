@@ -152,6 +152,9 @@ class Splicing(Creation):
         at, key = OF_VALUES.get(name, (len(args), ""))
         if any(map(self.computed, [*args[at : at + 1], keywords.get(key, Known(None))])):
             self.refuse(node, f"{name} with computed {key}", "write what it does")
+        if function is np.isscalar and self.computed(args[0]):
+            self.ask_kind(args[0])
+            return Known(kind_of(args[0]) is not None)
         if function in (np.shape, np.size, np.ndim) and len(args) == 1:
             if self.is_array(args[0]):
                 return self.attribute(args[0], name, node)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,12 +64,18 @@ def stand_in(
             return _type_of(walker, args[0], node)
         if found is np.ix_ and all(is_integers(walker.array_of(arg)) for arg in args):
             return Lazy("ix_", tuple(args))
+        if found is math.fsum and len(args) == 1 and not walker.is_array(args[0]):
+            # It asks a generator for all items.
+            args = [walker.call(Known(list), args, {}, node)]
         name = _text_for(walker, found, args, keywords, node)
         if name is None or found not in OF_INTEGERS:
             return None if name is None else read(name, args)
         made = read(name, [integer_of(walker, arg, node) for arg in args])
         return made if walker.is_array(made) else _as_numpy(walker, made, node)
     owner = getattr(found, "__self__", None)
+    of_norm = text_of_norm(found)
+    if of_norm is not None:
+        return read(of_norm, args)
     if owner is itertools.chain and found.__name__ == "from_iterable":
         return read(found.__name__, args)
     if isinstance(owner, np.ufunc) and len(args) == 3:
@@ -78,6 +85,15 @@ def stand_in(
         if indexed and hasattr(standard_arrays, name):
             return read(name, [args[0], places, args[2]])
     return None
+
+
+def text_of_norm(function: Any) -> str | None:
+    """The text that is read for a method of ``scipy.stats.norm``."""
+    owner = getattr(function, "__self__", None)
+    if type(owner).__name__ != "norm_gen" or not type(owner).__module__.startswith("scipy.stats."):
+        return None
+    name = f"norm_{function.__name__}"
+    return name if hasattr(standard_arrays, name) else None
 
 
 def _type_of(walker: Walker, value: Any, node: ast.AST) -> Known | None:

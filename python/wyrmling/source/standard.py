@@ -18,6 +18,8 @@ import heapq
 import itertools
 import math
 
+import numpy as np
+
 from . import standard_arrays
 
 
@@ -65,6 +67,65 @@ def dist(p, q):
     if len(p) != len(q):
         raise ValueError("both points must have the same number of dimensions")
     return math.hypot(*[real(a) - real(b) for a, b in zip(p, q, strict=True)])
+
+
+def remainder(x, y):
+    x, y = real(x), real(y)
+    if math.isnan(x) or math.isnan(y):
+        return x + y
+    if math.isinf(x) or y == 0.0:
+        raise ValueError("math domain error")
+    if math.isinf(y):
+        return x
+    size, least = math.fabs(y), math.fmod(x, y)
+    apart = math.fabs(least)
+    if apart < size - apart:
+        return least
+    if apart > size - apart:
+        return least - math.copysign(size, x)
+    # The multiple next to it is the even one.
+    return least - 2.0 * math.fmod(0.5 * (x - least), size)
+
+
+def modf(x):
+    x = real(x)
+    return math.copysign(0.0, x) if math.isinf(x) else math.fmod(x, 1.0), float(np.trunc(x))
+
+
+def fsum(seq):
+    partials, infinite, special = [], 0.0, 0.0
+    for value in seq:
+        x, others = real(value), []
+        finite = math.isfinite(x)
+        if not finite:
+            special += x
+            infinite += x if math.isinf(x) else 0.0
+            x = 0.0
+        for partial in partials:
+            # The sum begins anew after what is not finite.
+            other = partial if finite else 0.0
+            larger, less = (other, x) if math.fabs(x) < math.fabs(other) else (x, other)
+            x = larger + less
+            lost = less - (x - larger)
+            if lost != 0.0:
+                others.append(lost)
+        if not math.isfinite(x):
+            raise OverflowError("intermediate overflow in fsum")
+        others.append(x)
+        partials = others
+    if math.isnan(infinite):
+        raise ValueError("-inf + inf in fsum")
+    total, lost, at = 0.0, 0.0, len(partials)
+    while at > 0 and lost == 0.0:
+        at -= 1
+        before, total = total, total + partials[at]
+        lost = partials[at] - (total - before)
+    # Half of the last digit is rounded by what follows.
+    if at > 0 and lost * partials[at - 1] > 0.0:
+        rounded = total + 2.0 * lost
+        if rounded - total == 2.0 * lost:
+            total = rounded
+    return total if special == 0.0 else total + special
 
 
 def chain(*iterables):
@@ -302,7 +363,7 @@ def heapify(x):
 
 
 WRITTEN = (
-    (math, (isclose, hypot, dist)),
+    (math, (isclose, hypot, dist, remainder, modf, fsum)),
     (itertools, (chain, pairwise, accumulate, starmap, takewhile, dropwhile)),
     (itertools, (product, combinations, combinations_with_replacement, permutations)),
     (itertools, (count, cycle, repeat, islice, compress, filterfalse, zip_longest)),

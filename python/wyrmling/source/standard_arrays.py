@@ -1,4 +1,5 @@
-"""Functions of NumPy and ``bisect`` as texts that are read in their place, see ``standard.py``.
+"""Functions of NumPy, ``bisect`` and ``scipy.stats.norm`` as texts that are read in their place,
+see ``standard.py``.
 
 What NumPy does by indices that are computed (``np.ndindex``, masks, ``np.ix_``), and what it does
 otherwise for other values (bins, weights), is loops over ranges.
@@ -13,6 +14,8 @@ import bisect
 import math
 
 import numpy as np
+
+from .. import special
 
 
 def ndindex(*shape):
@@ -249,6 +252,41 @@ def crossed_store(x, rows, columns, values):
     for i in range(len(rows)):
         for j in range(len(columns)):
             x[rows[i], columns[j]] = given[i, j]
+
+
+def positive(scale):
+    return np.where(np.greater(scale, 0), scale, np.nan)
+
+
+def standardized(x, loc, scale):
+    """As scipy.stats has it: float64, and NaN for a scale that is not positive."""
+    return (np.multiply(x, np.float64(1.0)) - loc) / positive(scale)
+
+
+def norm_cdf(x, loc=0, scale=1):
+    return special.ndtr(standardized(x, loc, scale))
+
+
+def norm_sf(x, loc=0, scale=1):
+    return special.ndtr(-standardized(x, loc, scale))
+
+
+def norm_logcdf(x, loc=0, scale=1):
+    return special.log_ndtr(standardized(x, loc, scale))
+
+
+def norm_pdf(x, loc=0, scale=1):
+    z = standardized(x, loc, scale)
+    return np.exp(-(z**2) / 2.0) / math.sqrt(2 * math.pi) / scale
+
+
+def norm_logpdf(x, loc=0, scale=1):
+    z = standardized(x, loc, scale)
+    return -(z**2) / 2.0 - math.log(math.sqrt(2 * math.pi)) - np.log(scale)
+
+
+def norm_ppf(q, loc=0, scale=1):
+    return special.ndtri(q) * positive(scale) + loc
 
 
 WRITTEN = (

@@ -8,18 +8,24 @@ raises itself.
 from __future__ import annotations
 
 import ast
-import builtins
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 from .frames import Handler
 from .in_place import in_use
 from .join import Incoming
+from .raising import Ended, is_plain
 from .state import ArrayContents, DictContents, GrownContents, InstanceContents, ListContents
 from .values import Caught, Choice, Known, Reference, Row, Single, Unset
-from .walker import Ended, Walker
+from .walker import Walker
 
 REFUSING = (TypeError, AttributeError)
+
+
+def is_none(value: Any) -> bool:
+    """Whether a value is known to be None."""
+    return isinstance(value, Known) and value.object is None
 
 
 class Statements(Walker):
@@ -97,10 +103,27 @@ class Statements(Walker):
             self.refuse(target, "assignment to this", "assign to a name")
 
     def _unpack(self, target: ast.Tuple | ast.List, value: Any) -> None:
-        items = self.items(value, target)
+        ways = value.alternatives if isinstance(value, Choice) else ()
+        plain = not any(isinstance(one, ast.Starred) for one in target.elts)
+        if ways and plain and all(isinstance(one, Row) or is_none(one) for one in ways):
+            items = [self._item_of(value, at, target) for at in range(len(target.elts))]
+        else:
+            items = self.items(value, target)
         # What is assigned later is in use while a part of the target is assigned.
         with in_use(self, items):
             self._assign_parts(target, items)
+
+    def _item_of(self, value: Choice, at: int, target: ast.Tuple | ast.List) -> Any:
+        """An item of one tuple or another, as many of which are unpacked as there are."""
+
+        def item(one: Any) -> Any:
+            if not isinstance(one, Row):
+                self.leave("None cannot be gone through", target, TypeError)
+            if len(one.items) != len(target.elts):
+                self.leave("as many values as names are needed", target, ValueError)
+            return one.items[at]
+
+        return self.distribute(value, item, target)
 
     def _assign_parts(self, target: ast.Tuple | ast.List, items: list[Any]) -> None:
         stars = [at for at, one in enumerate(target.elts) if isinstance(one, ast.Starred)]
@@ -211,7 +234,9 @@ class Statements(Walker):
 
     def execute_Assert(self, node: ast.Assert) -> None:
         """``assert condition``: leaves unless it holds."""
-        self.guard(self.truth(self.evaluate(node.test), node), "an assertion fails", node)
+        held = self.truth(self.evaluate(node.test), node)
+        plain = isinstance(node.msg, ast.Constant | None)
+        self.guard(held, "an assertion fails", node, AssertionError if plain else None)
 
     def execute_Raise(self, node: ast.Raise) -> None:
         """``raise error``: goes to the handler of the text, or leaves."""
@@ -222,29 +247,26 @@ class Statements(Walker):
         if isinstance(node.exc, ast.Call):
             # What is given to it may change something, or raise.
             self.evaluate(ast.copy_location(ast.Tuple(node.exc.args, ast.Load()), node))
-        handler.raised.append((self.leaving(handler.around), cls))
-        raise Ended
+        self.handed(handler, cls)
 
     def _handler(self, node: ast.Raise) -> tuple[Handler, Any] | None:
-        """The handler in this function that an exception of a known class reaches."""
-        handlers = self.frame.handlers
-        if not handlers or node.exc is None or node.cause is not None:
+        """The handler that an exception of a known class reaches."""
+        if node.exc is None or not any(frame.handlers for frame in self.frames):
+            return None
+        cause = Caught() if node.cause is None else self.evaluate(node.cause)
+        if not isinstance(cause, Caught) and getattr(cause, "object", cause) is not None:
             return None
         named = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
         # Most classes take no argument by its name.
-        if not isinstance(named, ast.Name) or getattr(node.exc, "keywords", None):
+        if not isinstance(named, ast.Name | ast.Attribute) or getattr(node.exc, "keywords", None):
             return None
         found = self.evaluate(named)
         if not isinstance(found, Known) or not isinstance(found.object, type):
             return None
         cls: type = found.object
-        if not issubclass(cls, BaseException):
+        if not is_plain(cls):
             return None
-        # Only those of Python: the class of another might do something when it is made. What an
-        # OSError is made of says of which class it is.
-        if getattr(builtins, cls.__name__, None) is not cls or issubclass(cls, OSError):
-            return None
-        handler = self.frame.handler_of(cls)
+        handler = self.handler_of(cls)
         return None if handler is None else (handler, cls)
 
     def execute_Try(self, node: ast.Try) -> None:
@@ -252,12 +274,24 @@ class Statements(Walker):
         if not node.finalbody:
             self._handled(node)
             return
-        self._at_last(lambda: self._handled(node), lambda: self.execute(node.finalbody), node)
+        passing = Handler((), list(self.frames), self.builder, passes=True)
+        self._at_last(
+            lambda: self._under(passing, lambda: self._handled(node)),
+            lambda: self.execute(node.finalbody),
+            node,
+            passing,
+        )
 
     def _at_last(
-        self, action: Callable[[], None], last: Callable[[], None], node: ast.Try | ast.With
+        self,
+        action: Callable[[], None],
+        last: Callable[[], None],
+        node: ast.Try | ast.With,
+        passing: Handler,
     ) -> None:
-        """Runs an action, and something at last: also where the text returns, or jumps out."""
+        """Runs an action, and something at last: also where the text returns, or jumps out, and
+        before an exception goes on.
+        """
         frame = self.frame
         loops = [way for loop in frame.loops[-1:] for way in (loop.breaks, loop.continues)]
         ways = [frame.returns, *loops]
@@ -284,15 +318,20 @@ class Statements(Walker):
                     continue
                 values: Any = self.state.environments[-1].pop(name)
                 way.append(self.here(*values.items))
+        for incoming, cls in passing.raised:
+            self.resume(incoming.state)
+            with contextlib.suppress(Ended):
+                last()
+                self.leave("an exception is raised", node, cls)
         self.meet(done, node)
         last()
 
     def _handled(self, node: ast.Try) -> None:
         classes = [self._classes(handler, node) for handler in node.handlers]
         flat = tuple(cls for group in classes for cls in group)
-        handler = Handler(flat, list(self.frames), barred=bool(node.finalbody))
+        handler = Handler(flat, list(self.frames), self.builder)
         # Where tracing takes no variable it raises one of these, which is handled then.
-        self.asks_kind |= any(issubclass(one, cls) for one in REFUSING for cls in flat)
+        self.takes_no_variable |= any(issubclass(one, cls) for one in REFUSING for cls in flat)
         frame = self.frame
         depth = len(frame.handlers)
         frame.handlers.append(handler)
@@ -361,23 +400,27 @@ class Statements(Walker):
 
         if leaves:
             with self.holding(*leaves):
-                self._at_last(lambda: self._barred(node.body), last, node)
+                barred = Handler((), list(self.frames), self.builder, barred=True)
+                self._at_last(
+                    lambda: self._under(barred, lambda: self.execute(node.body)),
+                    last,
+                    node,
+                    barred,
+                )
         else:
             self.execute(node.body)
 
-    def _barred(self, body: list[ast.stmt]) -> None:
-        """Statements out of which no exception is followed."""
+    def _under(self, handler: Handler, action: Callable[[], None]) -> None:
+        """Runs an action whose exceptions meet a handler."""
         frame = self.frame
         depth = len(frame.handlers)
-        frame.handlers.append(Handler((), list(self.frames), barred=True))
+        frame.handlers.append(handler)
         try:
-            self.execute(body)
+            action()
         finally:
             del frame.handlers[depth:]
 
     def _enter(self, item: ast.withitem) -> Any:
-        import contextlib
-
         import numpy as np
 
         context = item.context_expr

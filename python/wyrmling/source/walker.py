@@ -22,7 +22,7 @@ from .columns import Packed
 from .frames import Frame
 from .join import Conflict, Incoming, Merge, Path, Retag, Slot
 from .names import Scope
-from .operations import Operations
+from .raising import Ended, Raising
 from .state import Contents, ListContents, State, gets_iterator
 from .values import (
     PLACEHOLDER,
@@ -49,10 +49,6 @@ LONGEST_UNROLLED = 2000
 MOST_WORK = 30_000
 OTHER_LENGTH = "an array has another length than before"
 """The text of exits for lengths that were seen."""
-
-
-class Ended(Exception):
-    """The path that was followed goes no further."""
 
 
 class NeedsConstant(Exception):
@@ -84,7 +80,7 @@ class Restart(Exception):
         self.static, self.kept, self.recursive = static, kept, recursive or {}
 
 
-class Walker(Operations):
+class Walker(Raising):
     """The state that the parts share. See the head of this file."""
 
     def __init__(self, builder: Any, needs: Any, kept: frozenset[Hashable]) -> None:
@@ -228,25 +224,6 @@ class Walker(Operations):
         """An operator on integers, truth and single numbers."""
         made: int = self.builder.compute(operator, list(args), exit)
         return made
-
-    def exit(self, text: str, node: ast.AST) -> int:
-        """A way out of the program."""
-        made: int = self.builder.exit(text, getattr(node, "lineno", 0))
-        return made
-
-    def guard(self, condition: Any, text: str, node: ast.AST) -> None:
-        """Leaves unless a condition holds: a bool, known or computed, or a value of the program."""
-        if isinstance(condition, Known):
-            if not condition.object:
-                self.leave(text, node)
-            return
-        held = condition if isinstance(condition, int) else condition.id
-        self.builder.guard(held, self.exit(text, node))
-
-    def leave(self, text: str, node: ast.AST) -> NoReturn:
-        """Ends the path: whoever runs the program calls the Python function instead."""
-        self.builder.leave(self.exit(text, node))
-        raise Ended
 
     # The heap.
 

@@ -20,6 +20,10 @@ from .tracing import described, documented, named, title
 Mode = Literal["auto", "source", "trace"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 DEFAULT: Mode = "auto"
+HANDLED = (
+    "a function that takes no variables was given one; its TypeError was handled, so that "
+    "the result would be another than Python's (mode='trace' gives it)"
+)
 
 
 def is_traced(name: str, mode: Any) -> bool:
@@ -77,7 +81,7 @@ class Made:
         a debugger watches, or what it captures has changed too often to be compiled again.
         """
         try:
-            return self.traced(*args, **kwargs)
+            return self.traced_whole(args, kwargs)
         except Exception as error:
             if not self.chosen.may_read(error):
                 raise
@@ -87,6 +91,18 @@ class Made:
         finally:
             # Its traceback has this frame.
             del failure
+
+    def traced_whole(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Traces a call. Raises TypeError if something in it took no variable and the function has
+        handled that: Python goes another way there.
+        """
+        before = _core.refusals()
+        found = self.traced(*args, **kwargs)
+        if _core.refusals() != before:
+            error = TypeError(HANDLED)
+            error.takes_no_variable = True  # type: ignore[attr-defined]
+            raise error
+        return found
 
     def specialize(self, *args: Any) -> Any:
         """See ``Chosen``."""

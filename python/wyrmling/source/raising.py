@@ -1,0 +1,103 @@
+"""How a path ends that raises an exception: in a handler of the text, or out of the program."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from .frames import Frame, Handler
+from .join import Incoming
+from .operations import Operations
+from .values import Known, Number
+
+
+class Ended(Exception):
+    """The path that was followed goes no further."""
+
+
+def is_plain(cls: type) -> bool:
+    """Whether nothing but Python's own code runs when an exception of this class is made. What an
+    OSError is made of says of which class it is.
+    """
+    if type(cls) is not type or not issubclass(cls, BaseException) or issubclass(cls, OSError):
+        return False
+    own = [one for one in cls.__mro__ if vars(builtins).get(one.__name__) != one]
+    return not any({"__init__", "__new__"} & vars(one).keys() for one in own)
+
+
+class Raising(Operations):
+    """What leaves the program, or reaches a handler."""
+
+    builder: Any
+    frames: list[Frame]
+
+    def decide(
+        self,
+        condition: Any,
+        then: Callable[[], Any],
+        otherwise: Callable[[], Any],
+        node: ast.AST,
+    ) -> Any:
+        """The values of two paths as one (``walker.py``)."""
+        raise NotImplementedError
+
+    def leaving(self, around: list[Frame], *values: Any) -> Incoming:
+        """The path that is followed, as it arrives elsewhere (``walker.py``)."""
+        raise NotImplementedError
+
+    def exit(self, text: str, node: ast.AST) -> int:
+        """A way out of the program."""
+        made: int = self.builder.exit(text, getattr(node, "lineno", 0))
+        return made
+
+    def handler_of(self, cls: type[BaseException]) -> Handler | None:
+        """Where an exception of a class goes first, if it is known what handles it in the end: not
+        within ``with``, in a program of its own, or out of a function that calls itself.
+        """
+        passed = None
+        for frame in reversed(self.frames):
+            for handler in reversed(frame.handlers):
+                if handler.barred or handler.builder is not self.builder:
+                    return None
+                if handler.passes:
+                    passed = passed or handler
+                elif any(issubclass(cls, one) for one in handler.classes):
+                    return passed or handler
+            if frame.recursion is not None:
+                return None
+        return None
+
+    def handed(self, handler: Handler, cls: type[BaseException]) -> NoReturn:
+        """Ends the path at a handler."""
+        handler.raised.append((self.leaving(handler.around), cls))
+        raise Ended
+
+    def guard(
+        self, condition: Any, text: str, node: ast.AST, error: type[Exception] | None = None
+    ) -> None:
+        """Goes on where a condition holds: a bool, known or computed, or a value of the program;
+        else to what handles the exception, or out.
+        """
+        if isinstance(condition, Known):
+            if not condition.object:
+                self.leave(text, node, error)
+            return
+        held = condition if isinstance(condition, int) else condition.id
+        if error is None or self.handler_of(error) is None:
+            self.builder.guard(held, self.exit(text, node))
+            return
+        self.decide(Number("bool", held), lambda: None, lambda: self.leave(text, node, error), node)
+
+    def leave(self, text: str, node: ast.AST, error: type[Exception] | None = None) -> NoReturn:
+        """Ends the path: where nothing handles the exception, whoever runs the program calls the
+        Python function instead.
+        """
+        # What another's class does when it is made, nobody knows.
+        if error is not None and is_plain(error):
+            handler = self.handler_of(error)
+            if handler is not None:
+                self.handed(handler, error)
+        self.builder.leave(self.exit(text, node))
+        raise Ended
