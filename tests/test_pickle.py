@@ -314,6 +314,7 @@ def test_every_class_can_be_pickled_or_says_why_not() -> None:
         "Specialization": _core.Specialization(0, (), [], [], None),
         "SpecializationTable": _core.SpecializationTable(),
         "Dispatcher": _core.Dispatcher(len, print),
+        "Captured": _core.Captured(np.zeros(2)),
         "Variable": wy.Variable(1.0),
         "Program": wy.freeze(wy.Parameter(1.0) * 2.0),
         "WARP": warp,
