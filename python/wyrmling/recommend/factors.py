@@ -43,6 +43,7 @@ import wyrmling as wy
 
 from .. import _core
 from ..data import Ids, Interactions
+from ..data.pairs import users_of
 from ..source.read_once import ReadOnce
 from .fitted import Arrays, ArrayType, Fitted
 from .hyperparameters import Bounds, Count
@@ -262,8 +263,7 @@ class FactorModel(VectorModel):
 
     def _samplers(self, drawn: list[str], known: Parameters, seen: _core.Csr) -> dict[str, Any]:
         """What draws the arguments of these names."""
-        n_users, n_items = seen.shape
-        users = np.repeat(np.arange(n_users, dtype=np.uint32), seen.counts.astype(np.int64))
+        n_items, users = seen.shape[1], users_of(seen)
         # A user who has every item has no samples, and there would be nothing to draw for them.
         lacking = seen.counts[users] < n_items
         positives = users[lacking], seen.indices[lacking]

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..data.pairs import users_of
 from .fitted import NewUser, Reasons
 from .recommender import Recommender
 from .scoring import FactorScores, Numbers
@@ -121,5 +122,5 @@ class SimilarityModel(Recommender):
 
 def _matrix(pairs: _core.Csr) -> _core.CsrMatrix:
     """The matrix that has 1 for each pair."""
-    users = np.repeat(np.arange(pairs.shape[0], dtype=np.uint32), pairs.counts.astype(np.int64))
-    return _core.CsrMatrix(users, pairs.indices, np.ones(len(users), np.float32), *pairs.shape)
+    ones = np.ones(len(pairs), np.float32)
+    return _core.CsrMatrix(users_of(pairs), pairs.indices, ones, *pairs.shape)

@@ -22,6 +22,7 @@ from .. import _core
 from ..arguments import check_flag
 from ..data import Ids, Interactions
 from ..data.interactions import check_interactions
+from ..data.pairs import among, users_of
 from ..evaluation import evaluate
 from ..evaluation.metrics import ERRORS, parse, sign
 from ..evaluation.trained import Trained
@@ -305,9 +306,7 @@ def _check_measurable(kept_out: Interactions, data: Interactions, seen: _core.Cs
     users = data.user_ids.numbers(kept_out.user_ids)[kept_out.users]
     items = data.item_ids.numbers(kept_out.item_ids)[kept_out.items]
     known = (users >= 0) & (items >= 0)
-    pairs = users[known] * data.n_items + items[known]
-    rows = np.repeat(np.arange(data.n_users), seen.counts.astype(np.int64))
-    if np.isin(pairs, rows * data.n_items + seen.indices).all():
+    if among(seen, users[known], items[known]).all():
         raise ValueError(
             f"validation has {len(kept_out)} interactions, of which {np.count_nonzero(~known)} are "
             "of a user or item that is not in the data and all others are in the data: expected "
@@ -321,10 +320,8 @@ def _pairs(data: Interactions) -> _core.Csr:
 
 def _union(before: _core.Csr, data: Interactions) -> _core.Csr:
     """The pairs of earlier runs and of these interactions."""
-    n_users, _ = before.shape
-    users = np.repeat(np.arange(n_users, dtype=np.uint32), before.counts.astype(np.int64))
     return _core.Csr(
-        np.concatenate([users, data.users]),
+        np.concatenate([users_of(before), data.users]),
         np.concatenate([before.indices, data.items]),
         data.n_users,
         data.n_items,
