@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .frames import Frame, Handler
-from .join import Incoming
 from .operations import Operations
 from .values import Known, Number
 
@@ -32,20 +30,6 @@ class Raising(Operations):
 
     builder: Any
     frames: list[Frame]
-
-    def decide(
-        self,
-        condition: Any,
-        then: Callable[[], Any],
-        otherwise: Callable[[], Any],
-        node: ast.AST,
-    ) -> Any:
-        """The values of two paths as one (``walker.py``)."""
-        raise NotImplementedError
-
-    def leaving(self, around: list[Frame], *values: Any) -> Incoming:
-        """The path that is followed, as it arrives elsewhere (``walker.py``)."""
-        raise NotImplementedError
 
     def exit(self, text: str, node: ast.AST) -> int:
         """A way out of the program."""
