@@ -211,8 +211,8 @@ TABLE |= _group(
         "Assert": "assert",
         "Raise": Entry(
             "raise",
-            limits="to a handler of the text, also of a caller; else it leaves: the function itself "
-            "is run, and raises",
+            limits="to a handler of the text, also of a caller; else it leaves: the function "
+            "itself is run, and raises",
         ),
         "Try": Entry(
             "try",
