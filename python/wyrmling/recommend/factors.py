@@ -327,14 +327,17 @@ class FactorModel(VectorModel):
             counts = weights is not None and weights.any()
             rows[:] = np.average(values, weights=weights if counts else None)
         if task.start is not None:
-            known = task.start[name]
-            if known.shape[1:] != rows.shape[1:]:
-                raise ValueError(
-                    f"factors is {self.factors}, and was {known.shape[1]} when the model was "
-                    "fitted: partial_fit goes on with the length that it had"
-                )
-            rows[: len(known)] = known
+            self._continue(rows, task.start[name])
         return wy.Parameter(rows, name=name)
+
+    def _continue(self, rows: npt.NDArray[Any], learnt: npt.NDArray[np.float32]) -> None:
+        """Writes what was learnt over the first rows."""
+        if learnt.shape[1:] != rows.shape[1:]:
+            raise ValueError(
+                f"factors is {self.factors}, and was {learnt.shape[1]} when the model was fitted: "
+                "partial_fit goes on with the length that it had"
+            )
+        rows[: len(learnt)] = learnt
 
     def _first(
         self, name: str, n_users: int, n_items: int, rng: np.random.Generator

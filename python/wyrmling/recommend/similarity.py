@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..data.pairs import users_of
-from .fitted import NewUser, Reasons
+from .fitted import NewUser, Reasons, pairs_of
 from .recommender import Recommender
 from .scoring import FactorScores, Numbers
 from .training import Task
@@ -87,10 +87,7 @@ class SimilarityModel(Recommender):
         return SimilarityScores(self._histories.select(users), self._weights())
 
     def _new_scores(self, users: Sequence[NewUser]) -> SimilarityScores:
-        rows = np.repeat(np.arange(len(users)), [len(user.items) for user in users])
-        items = np.concatenate([user.items for user in users])
-        histories = _core.Csr(rows.astype(np.uint32), items, len(users), len(self.item_ids))
-        return SimilarityScores(histories, self._weights())
+        return SimilarityScores(pairs_of(users, len(self.item_ids)), self._weights())
 
     def _predict(self, users: Numbers, items: Numbers) -> FloatArray:
         known, places = np.unique(users, return_inverse=True)
