@@ -25,6 +25,7 @@ from ..data.interactions import check_interactions
 from ..data.pairs import among, users_of
 from ..evaluation import evaluate
 from ..evaluation.metrics import ERRORS, parse, sign
+from ..evaluation.models import popularity
 from ..evaluation.trained import Trained
 from ..evaluation.validation import validation_split
 from ..progress import Progress
@@ -32,7 +33,7 @@ from .fitted import Arrays, Fitted, Stateful
 from .history import LearningCurve
 from .hyperparameters import Bounds, Count, check
 from .resuming import Progressed, RunFile, Trainee, run_of
-from .scoring import Numbers, by_bias
+from .scoring import Numbers
 
 __all__ = ["Callback", "Task", "Watch", "Watched"]
 
@@ -250,18 +251,8 @@ class Watch:
 
     def _compare(self, fitted: Fitted) -> None:
         """Warns where popularity ranks the validation data better than the model."""
-        assert self._task.validation is not None
-        learnt = self._measure(fitted)
-        task = self._task
-        counts = np.bincount(task.seen.indices, minlength=task.data.n_items).astype(np.float32)
-        popular = self._metric_of(
-            Trained(
-                fitted.user_ids,
-                fitted.item_ids,
-                task.seen,
-                lambda users: by_bias(len(users), counts),
-            )
-        )
+        model = self._model._with(fitted)
+        learnt, popular = self._metric_of(model), self._metric_of(popularity(model))
         if learnt < popular:
             warnings.warn(
                 f"{type(self._model).__name__} is worse than the ranking by popularity on the "
