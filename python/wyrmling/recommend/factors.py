@@ -80,9 +80,9 @@ DRAWN = ("negative", "negatives", "violator", "rank", "hardest")
 BY_SCORE = ("violator", "rank", "hardest")
 NEGATIVES = ("negative", "negatives")
 MOST_EPOCHS = 1000
-"""Of the epochs of a new user, who is asked for while somebody waits."""
+"""So many epochs a new user is learnt in at most, since somebody waits for the answer."""
 MOST_NUMBERS = 1 << 27
-"""Of the elements of vectors in a batch of a new user."""
+"""So many elements the vectors of a batch of a new user have at most."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -184,7 +184,7 @@ class FactorModel(VectorModel):
         columns, sample = model._samples(loss, known, data, seen)
         columns.update(more)
         settings = self._settings(self._optimizer(trained), min(self.epochs, MOST_EPOCHS))
-        # Of a file batch_size and n_negatives may be such that no memory holds a batch.
+        # A file may have such batch_size and n_negatives that no memory holds a batch.
         of_sample = self.n_negatives * trained["users"].value.shape[1]
         settings["batch_size"] = min(
             self.batch_size, max(self._least_batch(), MOST_NUMBERS // of_sample)
@@ -384,7 +384,7 @@ class FactorModel(VectorModel):
             raise ValueError("history has no times, which the loss asks for without a default")
         weights = np.ones(len(items), np.float32) if "weight" in needed else None
         data = Interactions(user, items, Ids(["new"]), self.item_ids, values, weights)
-        # Of each call its own: two runs cannot have one parameter. Those of one call are kept.
+        # Two runs cannot have one parameter: each call has its own, and those of one call are kept.
         idle = IDLE.setdefault(self.fitted, {}).setdefault(tuple(others), [])
         try:
             read = idle.pop()
@@ -416,7 +416,9 @@ FIXED: WeakKeyDictionary[Fitted, dict[int, ReadOnce]] = WeakKeyDictionary()
 the items' vectors from then on.
 """
 IDLE: WeakKeyDictionary[Fitted, dict[tuple[str, ...], list[Parameters]]] = WeakKeyDictionary()
-"""What samplers of new users of each state have read, by the names of the parameters."""
+"""Of each state the parameters that samplers of new users read, by their names, while no run has
+them.
+"""
 
 
 def _parameters(loss: Loss) -> list[str]:

@@ -16,8 +16,8 @@ class Ended(Exception):
 
 
 def is_plain(cls: type) -> bool:
-    """Whether nothing but Python's own code runs when an exception of this class is made. What an
-    OSError is made of says of which class it is.
+    """Whether nothing but Python's own code runs when an exception of this class is made. The
+    arguments of an OSError choose its class.
     """
     if type(cls) is not type or not issubclass(cls, BaseException) or issubclass(cls, OSError):
         return False
@@ -78,7 +78,7 @@ class Raising(Operations):
         """Ends the path: where nothing handles the exception, whoever runs the program calls the
         Python function instead.
         """
-        # What another's class does when it is made, nobody knows.
+        # The constructor of another class may have effects.
         if error is not None and is_plain(error):
             handler = self.handler_of(error)
             if handler is not None:
