@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .. import _core
 
-__all__ = ["Combine", "among", "combined", "grouped", "users_of"]
+__all__ = ["Combine", "among", "combined", "grouped", "numbered", "users_of"]
 
 Combine = Literal["last", "first", "sum", "mean", "max"]
 
@@ -59,7 +59,15 @@ def among(
     pairs: _core.Csr, users: npt.NDArray[Any], items: npt.NDArray[Any]
 ) -> npt.NDArray[np.bool_]:
     """Whether each pair of a user and an item, numbers of any integer type, is among some."""
-    # NumPy 1 multiplies an array of 32 bits by a small number in 32 bits, whatever type that has.
     n_items = pairs.shape[1]
-    own = users_of(pairs).astype(np.int64) * n_items + pairs.indices
-    return np.isin(users.astype(np.int64) * n_items + items, own)
+    own = numbered(users_of(pairs), pairs.indices, n_items)
+    return np.isin(numbered(users, items, n_items), own)
+
+
+def numbered(
+    users: npt.NDArray[Any], items: npt.NDArray[Any], n_items: int
+) -> npt.NDArray[np.int64]:
+    """A number of each pair, which no other has."""
+    # NumPy 1 multiplies an array of 32 bits by a small number in 32 bits, whatever type that has.
+    found: npt.NDArray[np.int64] = users.astype(np.int64) * n_items + items
+    return found
