@@ -101,6 +101,9 @@ def test_errors_of_what_has_no_ratings_are_refused(
     infinite = Custom.from_factors(large, np.tile(large[:1] * [1, -1, 1, -1], (40, 1)), train)
     with pytest.raises(FloatingPointError, match="not a number"):
         evaluate(infinite, test, "rmse")
+    infinite = Custom.from_factors(large, np.tile(large[:1], (40, 1)), train)
+    with pytest.raises(FloatingPointError, match="or infinite"):
+        evaluate(infinite, test, "mae")
 
 
 def test_the_command_line_knows_errors(

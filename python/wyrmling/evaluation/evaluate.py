@@ -68,7 +68,7 @@ def evaluate(
             need.
         ValueError: an unknown metric or choice, no values for ``rmse`` or ``mae``, an unknown id
             with ``unknown="error"``, or nothing that could be measured.
-        FloatingPointError: a score that is not a number.
+        FloatingPointError: a score that is not a number, or infinite for ``rmse`` and ``mae``.
 
     >>> from wyrmling.datasets import make_interactions
     >>> from wyrmling.recommend import BPR
