@@ -76,7 +76,7 @@ def save_checkpoint(
         OSError: the file cannot be written.
         TypeError: something else than Parameters and an optimizer, or no integer.
         ValueError: a parameter twice, epochs out of range, or names of together more than some
-            32 KB.
+            512 KB.
     """
     write(check_path("path", path), contents(FORMAT, parameters, optimizer, epochs))
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::executor::Executor;
 use super::plan::{Place, Sink};
 use crate::array::{
-    Array, Dense, Number, Shape, Slice, Type, Typed, equal_shapes, filled, size, with_real,
+    Array, Dense, Number, Shape, Slice, Type, Typed, View, equal_shapes, filled, size, with_real,
 };
 use crate::error::Result;
 use crate::optim::gradient::{GradientRows, Term};
@@ -16,20 +16,25 @@ use crate::rules::check_indices;
 use crate::table::{Gradient, Rows};
 
 impl Executor {
+    fn view<'a>(&'a self, place: &'a Place) -> View<'a> {
+        View {
+            shape: &place.ty.shape,
+            data: self.read(place),
+        }
+    }
+
     /// A copy of a value.
     ///
     /// # Errors
     /// [`Memory`](crate::Error::Memory) if there is not the memory.
     pub(crate) fn copy(&self, place: &Place) -> Result<Array> {
-        let shape = &place.ty.shape;
-        Ok(match self.read(place) {
+        let view = self.view(place);
+        match view.data {
             // A single number is written where the result goes.
-            Slice::F32(&[x]) if shape.is_empty() => Array::from(x),
-            Slice::F64(&[x]) if shape.is_empty() => Array::from(x),
-            Slice::F32(s) => Array::F32(Dense::copy_of(shape, s)?),
-            Slice::F64(s) => Array::F64(Dense::copy_of(shape, s)?),
-            Slice::U32(s) => Array::U32(Dense::copy_of(shape, s)?),
-        })
+            Slice::F32(&[x]) if view.shape.is_empty() => Ok(Array::from(x)),
+            Slice::F64(&[x]) if view.shape.is_empty() => Ok(Array::from(x)),
+            _ => Array::copy_of(view),
+        }
     }
 
     /// A copy of the result.
@@ -59,12 +64,7 @@ impl Executor {
     /// # Errors
     /// As [`value`](Self::value).
     pub(crate) fn value_into(&self, old: &mut Array) -> Result<()> {
-        let place = &self.plan().result;
-        let fits = equal_shapes(old.shape(), &place.ty.shape);
-        if !(fits && old.overwrite(self.read(place))) {
-            *old = self.value()?;
-        }
-        Ok(())
+        old.assign(self.view(&self.plan().result))
     }
 
     /// Writes gradient number `k` over another, in its memory if it fits there and nobody else has that.

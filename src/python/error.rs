@@ -47,11 +47,11 @@ impl From<Error> for PyErr {
 }
 
 /// The error of something that takes no variable, since a gradient would be lost: what raises it cannot
-/// be traced. `python/wyrmling/source/choose.py` knows it by its attribute. With `alone` what raises it
-/// takes the value of the variable, and [`refusals`] counts it.
+/// be traced. `python/wyrmling/source/choose.py` knows it by its attribute. [`refusals`] counts it if
+/// what raises it takes the variable's value where that is plain.
 #[cold]
-pub(super) fn takes_no_variable(py: Python<'_>, text: String, alone: bool) -> PyErr {
-    REFUSALS.set(REFUSALS.get().wrapping_add(u64::from(alone)));
+pub(super) fn takes_no_variable(py: Python<'_>, text: String, takes_value: bool) -> PyErr {
+    REFUSALS.set(REFUSALS.get().wrapping_add(u64::from(takes_value)));
     let error = PyTypeError::new_err(text);
     let noted = error
         .value(py)
@@ -63,8 +63,8 @@ thread_local! {
     static REFUSALS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How often something in this thread has refused a variable whose value it takes. Whoever has traced a
-/// function knows by it whether the function handled such an error, and went another way than Python.
+/// How often something in this thread has refused a variable whose value it takes where that is plain. Whoever
+/// has traced a function knows by it whether the function handled such an error, and went another way than Python.
 #[pyfunction]
 pub(super) fn refusals() -> u64 {
     REFUSALS.get()

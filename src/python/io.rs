@@ -159,7 +159,7 @@ type PyTensor<'py> = (String, Vec<usize>, Bound<'py, PyArray1<u8>>);
 ///     OSError: the file cannot be written.
 ///     TypeError: arguments of another type.
 ///     ValueError: bytes that do not fit a shape, an element type or name that cannot be written,
-///         or texts beyond 64 KB.
+///         or names and texts beyond 1 MB.
 #[pyfunction]
 fn write_tensors<'py>(
     py: Python<'py>,

@@ -200,8 +200,8 @@ impl PyVariable {
                         would lose the gradient: use np.sin for math.sin and so on, np.stack or \
                         wyrmling.array to fill an array, and .item() for the plain number";
             // An array of several elements is no number in Python either.
-            let alone = self.ty()?.size() == 1;
-            return Err(takes_no_variable(py, text.to_owned(), alone));
+            let is_number = self.ty()?.size() == 1;
+            return Err(takes_no_variable(py, text.to_owned(), is_number));
         }
         self.is_fixed("float()", "np.sin for math.sin and so on")?;
         self.single(py)

@@ -16,7 +16,7 @@ pub(crate) struct Description {
     pub reference: Option<Described>,
 }
 
-/// As [`Reference`].
+/// A [`Reference`] as it is read back from the text and the numbers.
 pub(crate) struct Described {
     pub function: &'static str,
     pub numpy: Vec<&'static str>,

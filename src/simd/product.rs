@@ -216,8 +216,8 @@ unsafe fn panels<V: Vector<T>, T: Real, const C: usize>(block: BlockProduct<T>) 
         let width = left.min(C * V::LANES);
         let registers = width.div_ceil(V::LANES);
         tile.last = width - (registers - 1) * V::LANES;
-        // A single register is one without vector instructions, and four have masks, which cost nothing, for the few
-        // columns beside panels of four: their code is not worth its bytes twice.
+        // Of a full last register there is code of its own with AVX2 (C is 2), and with AVX-512 (4) for whole panels.
+        // Masks of AVX-512 cost nothing for the few columns that are left, and a scalar register (1) is always full.
         let is_whole = (C == 2 || C == 4 && registers == C) && tile.last == V::LANES;
         if block.b.is_packed {
             tile.b_row = width;

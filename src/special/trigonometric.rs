@@ -75,7 +75,7 @@ pub(super) fn sine_and_cosine_of_sum(x: f64, y: f64) -> (f64, f64) {
     let sum = x + y;
     let part = sum - x;
     let rest = (x - (sum - part)) + (y - part);
-    // Beside a large number it is not small.
+    // The error of a large sum is not small: its sine and cosine are computed too.
     let (s, c) = (sinpi(rest), cospi(rest));
     let (sine, cosine) = (sinpi(sum), cospi(sum));
     (sine * c + s * cosine, cosine * c - s * sine)

@@ -11,7 +11,7 @@
 //! number of epochs and the optimizer's settings: a tensor, since tensors have checksums. It need not be trusted: whatever it holds ends in what fits the parameters, or in an
 //! error, and nothing is changed then.
 //!
-//! Limit: the names of all tensors together have some 32 KB, for a header has 64 KB.
+//! Limit: the names of all tensors together have some 512 KB, for a header has 1 MB.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from wyrmling.__main__ import main
+from wyrmling._core import Csr
 from wyrmling.data import Interactions
+from wyrmling.data.pairs import among, users_of
 from wyrmling.datasets import make_interactions
 from wyrmling.evaluation import compare, cross_validate, evaluate, search
 from wyrmling.recommend import Custom, ExplicitMF
@@ -99,6 +101,9 @@ def test_errors_of_what_has_no_ratings_are_refused(
     infinite = Custom.from_factors(large, np.tile(large[:1] * [1, -1, 1, -1], (40, 1)), train)
     with pytest.raises(FloatingPointError, match="not a number"):
         evaluate(infinite, test, "rmse")
+    infinite = Custom.from_factors(large, np.tile(large[:1], (40, 1)), train)
+    with pytest.raises(FloatingPointError, match="or infinite"):
+        evaluate(infinite, test, "mae")
 
 
 def test_the_command_line_knows_errors(
@@ -130,3 +135,12 @@ def test_the_command_line_knows_errors(
     main([*train_it, "--threads", "1", "--quiet"])
     said = f"errors of ratings by ExplicitMF: rmse {held_out['ExplicitMF']['rmse']:.4f}, mae "
     assert said in capsys.readouterr().out
+
+
+def test_pairs_of_many_users_and_items_are_told_apart() -> None:
+    # Users times items are more than 32 bits hold; 0 and 4096 times 2²⁰ are equal in these.
+    users, items = np.array([[0, 3, 4096], [7, 9, 8]], np.uint32)
+    pairs = Csr(users, items, 5000, 1 << 20)
+    assert users_of(pairs).tolist() == users.tolist()
+    asked = np.array([0, 4096, 4096, 3], np.uint32), np.array([7, 7, 8, 8], np.uint32)
+    assert among(pairs, *asked).tolist() == [True, False, True, False]

@@ -310,3 +310,16 @@ def test_a_new_user_of_a_model_that_draws_from_batches() -> None:
     settings: dict[str, Any] = {"sampling": "in_batch", "optimizer": "adagrad", "factors": 4}
     model = BPR(epochs=2, num_threads=1, **settings).fit(DATA)
     assert model.fold_in(["i3", "i5", "i8"]).query.any()
+
+
+@pytest.mark.filterwarnings("error")
+def test_ratings_without_a_penalty_give_the_shortest_solution() -> None:
+    ratings = replace(DATA, values=np.arange(len(DATA)) % 5 + 1.0)
+    model = ExplicitMF(factors=6, l2=0.0, l2_bias=0.0, epochs=3, num_threads=1).fit(ratings)
+    arrays = model.fitted.arrays
+    for items in ([3], [3, 5], [1, 2, 4]):
+        query = model.fold_in(DATA.item_ids.take(items), values=[5.0, 1.0, 2.0][: len(items)]).query
+        rows = np.column_stack([arrays["items"][items], np.ones(len(items))]).astype(np.float64)
+        rest = np.array([5.0, 1.0, 2.0][: len(items)]) - arrays["item_bias"][items]
+        expected = np.linalg.pinv(rows) @ (rest - arrays["bias"][0])
+        np.testing.assert_allclose(query, expected, rtol=1e-5)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..arguments import check_choice
 from .columns import Column, number_column, unchanging
 from .ids import Ids
-from .pairs import Combine, combined, grouped
+from .pairs import Combine, combined, grouped, numbered
 from .splits import By, held_out, last_of_each
 
 __all__ = ["Interactions", "check_interactions"]
@@ -200,7 +200,7 @@ class Interactions:
         )
         if getattr(matrix, "has_canonical_format", False):
             return found  # as SciPy knows of most matrices in CSR
-        if len(np.unique(found.users * np.int64(n_items) + found.items)) == len(found):
+        if len(np.unique(numbered(found.users, found.items, n_items))) == len(found):
             return found
         added = found.unique_pairs("max" if is_flag else "sum")
         assert added.values is not None

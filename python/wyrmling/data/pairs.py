@@ -1,4 +1,6 @@
-"""One interaction for each pair of a user and an item, of data in which pairs repeat."""
+"""Pairs of a user and an item: one interaction for each, of data in which pairs repeat, and which
+are among others.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Combine", "combined", "grouped"]
+from .. import _core
+
+__all__ = ["Combine", "among", "combined", "grouped", "numbered", "users_of"]
 
 Combine = Literal["last", "first", "sum", "mean", "max"]
 
@@ -43,3 +47,27 @@ def combined(
     # What single precision cannot hold becomes infinite, which interactions refuse.
     with np.errstate(over="ignore"):
         return found.astype(np.float32)
+
+
+def users_of(pairs: _core.Csr) -> npt.NDArray[np.uint32]:
+    """The user of each pair, as ``pairs.indices`` has the item."""
+    users = np.arange(pairs.shape[0], dtype=np.uint32)
+    return np.repeat(users, pairs.counts.astype(np.int64))
+
+
+def among(
+    pairs: _core.Csr, users: npt.NDArray[Any], items: npt.NDArray[Any]
+) -> npt.NDArray[np.bool_]:
+    """Whether each pair of a user and an item, numbers of any integer type, is among some."""
+    n_items = pairs.shape[1]
+    own = numbered(users_of(pairs), pairs.indices, n_items)
+    return np.isin(numbered(users, items, n_items), own)
+
+
+def numbered(
+    users: npt.NDArray[Any], items: npt.NDArray[Any], n_items: int
+) -> npt.NDArray[np.int64]:
+    """A number of each pair, which no other has."""
+    # NumPy 1 multiplies an array of 32 bits by a small number in 32 bits, whatever type that has.
+    found: npt.NDArray[np.int64] = users.astype(np.int64) * n_items + items
+    return found

@@ -28,8 +28,8 @@ class Comparison(Mapping[str, Evaluation]):
     """What was found of each model, by its name, the best by the first metric first.
 
     Args:
-        evaluations: what was found; all have the metrics of the first, but for errors of ratings
-            of what has no ratings.
+        evaluations: what was found; all have the metrics of the first, but that the ranking by
+            popularity has no errors of ratings.
         models: the trained models by name.
         seconds: how long each took to train.
     """
@@ -42,7 +42,7 @@ class Comparison(Mapping[str, Evaluation]):
     ) -> None:
         self.metrics = list(next(iter(evaluations.values())))
         first = self.metrics[0]
-        # The ranking by popularity has no values, hence no errors of such.
+        # The ranking by popularity predicts no values, and has no errors of ratings.
         order = sorted(
             evaluations, key=lambda name: -sign(first) * evaluations[name].get(first, math.inf)
         )

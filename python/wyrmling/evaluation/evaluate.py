@@ -13,6 +13,7 @@ from .. import _core
 from ..arguments import check_choice, check_flag, check_integer, is_one
 from ..data import Interactions
 from ..data.interactions import check_interactions
+from ..data.pairs import among
 from .intervals import check_level
 from .metrics import DEFAULT, ERRORS, parse
 from .ranking import errors, measured, selected
@@ -67,7 +68,7 @@ def evaluate(
             need.
         ValueError: an unknown metric or choice, no values for ``rmse`` or ``mae``, an unknown id
             with ``unknown="error"``, or nothing that could be measured.
-        FloatingPointError: a score that is not a number.
+        FloatingPointError: a score that is not a number, or infinite for ``rmse`` and ``mae``.
 
     >>> from wyrmling.datasets import make_interactions
     >>> from wyrmling.recommend import BPR
@@ -114,7 +115,7 @@ def evaluate(
         if known.predict is None or test.values is None:
             what = "the model gives no" if known.predict is None else "test has no"
             raise ValueError(f"metrics: 'rmse' and 'mae' are of values, and {what} values")
-        new = slice(None) if seen is None else ~_among(known.seen, user, item)
+        new = slice(None) if seen is None else ~among(known.seen, user, item)
         off = errors(known.predict, user[new], item[new], test.values[there][new])
         overall |= {metric.name: off[metric.kind] for metric in wanted if metric.kind in ERRORS}
     return Evaluation(
@@ -153,13 +154,6 @@ def _numbered(
     chosen = columns if there.all() else [column[there] for column in columns]
     user, item = (column.astype(np.uint32) for column in chosen)
     return user, item, there, skipped
-
-
-def _among(pairs: _core.Csr, user: Numbers, item: Numbers) -> npt.NDArray[np.bool_]:
-    """Whether each pair of a user and an item is among some."""
-    n_users, n_items = pairs.shape
-    rows = np.repeat(np.arange(n_users), pairs.counts.astype(np.int64))
-    return np.isin(user * np.int64(n_items) + item, rows * n_items + pairs.indices)
 
 
 def _asked(model: Trained, users: Iterable[Any], unknown: Unknown) -> npt.NDArray[np.int64]:

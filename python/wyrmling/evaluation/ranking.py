@@ -209,16 +209,16 @@ class _Ranked:
 def errors(predict: Any, users: Rows, items: Rows, values: npt.NDArray[Any]) -> dict[str, float]:
     """How far scores of pairs are from values: the root of the mean square, and the mean.
 
-    Raises FloatingPointError for a score that is not a number.
+    Raises FloatingPointError for a score that is not a number, or infinite.
     """
     squares, sizes = 0.0, 0.0
     for start in range(0, len(users), PREDICTED_AT_ONCE):
         part = slice(start, start + PREDICTED_AT_ONCE)
         off = predict(users[part], items[part]).astype(np.float64) - values[part]
         squares, sizes = squares + float(off @ off), sizes + float(np.abs(off).sum())
-    if np.isnan(squares):
+    if not np.isfinite(squares):
         raise FloatingPointError(
-            "a score is not a number: the model holds NaN, or products overflow"
+            "a score is not a number, or infinite: the model holds NaN, or products overflow"
         )
     return {"rmse": float(np.sqrt(squares / len(users))), "mae": sizes / len(users)}
 

@@ -33,6 +33,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..data import Id, Interactions
+from ..data.pairs import users_of
 from .arguments import valued
 from .fitted import Arrays, ArrayType, Fitted, NewUser, Reasons
 from .hyperparameters import Bounds, Count
@@ -309,7 +310,7 @@ def _amounts(data: Interactions, before: Fitted | None) -> _core.CsrMatrix:
     if before is not None and before.seen is not None:
         seen = before.seen
         known = before.arrays.get("values", np.ones(len(seen), np.float32))
-        rows = np.repeat(np.arange(seen.shape[0], dtype=np.uint32), seen.counts.astype(np.int64))
-        users, items = np.concatenate([rows, users]), np.concatenate([seen.indices, items])
+        users = np.concatenate([users_of(seen), users])
+        items = np.concatenate([seen.indices, items])
         amounts = np.concatenate([known, amounts])
     return _core.CsrMatrix(users, items, amounts, data.n_users, data.n_items)

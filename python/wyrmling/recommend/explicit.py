@@ -95,5 +95,5 @@ class ExplicitMF(FactorModel):
         rows = np.concatenate([vectors, np.ones((count, 1))], axis=1)
         system = np.concatenate([rows, np.diag(np.sqrt(often * l2))])
         right = np.concatenate([rest, np.zeros(width + 1)])
-        found: FloatArray = np.linalg.lstsq(system, right)[0].astype(np.float32)
+        found: FloatArray = np.linalg.lstsq(system, right, None)[0].astype(np.float32)
         return found

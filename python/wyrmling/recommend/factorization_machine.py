@@ -283,15 +283,6 @@ class FactorizationMachine(FactorModel):
                 side.add("feature_biases", biases)
         return side
 
-    def _continue(self, rows: npt.NDArray[Any], learnt: npt.NDArray[np.float32]) -> None:
-        """Writes what was learnt over the first rows."""
-        if learnt.shape[1] != rows.shape[1]:
-            raise ValueError(
-                f"factors is {self.factors}, and was {learnt.shape[1]} when the model was fitted: "
-                "partial_fit goes on with the length that it had"
-            )
-        rows[: len(learnt)] = learnt
-
     def _optimizer_of(self, *sides: Side) -> wy.Optimizer:
         """The optimizer, with the penalty of each kind of parameter."""
         of_vectors = {"user": self.l2_users, "item": self.l2_items}

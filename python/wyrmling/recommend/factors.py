@@ -43,6 +43,7 @@ import wyrmling as wy
 
 from .. import _core
 from ..data import Ids, Interactions
+from ..data.pairs import users_of
 from ..source.read_once import ReadOnce
 from .fitted import Arrays, ArrayType, Fitted
 from .hyperparameters import Bounds, Count
@@ -79,9 +80,9 @@ DRAWN = ("negative", "negatives", "violator", "rank", "hardest")
 BY_SCORE = ("violator", "rank", "hardest")
 NEGATIVES = ("negative", "negatives")
 MOST_EPOCHS = 1000
-"""Of the epochs of a new user, who is asked for while somebody waits."""
+"""So many epochs a new user is learnt in at most, since somebody waits for the answer."""
 MOST_NUMBERS = 1 << 27
-"""Of the elements of vectors in a batch of a new user."""
+"""So many elements the vectors of a batch of a new user have at most."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -183,7 +184,7 @@ class FactorModel(VectorModel):
         columns, sample = model._samples(loss, known, data, seen)
         columns.update(more)
         settings = self._settings(self._optimizer(trained), min(self.epochs, MOST_EPOCHS))
-        # Of a file batch_size and n_negatives may be such that no memory holds a batch.
+        # A file may have such batch_size and n_negatives that no memory holds a batch.
         of_sample = self.n_negatives * trained["users"].value.shape[1]
         settings["batch_size"] = min(
             self.batch_size, max(self._least_batch(), MOST_NUMBERS // of_sample)
@@ -262,8 +263,7 @@ class FactorModel(VectorModel):
 
     def _samplers(self, drawn: list[str], known: Parameters, seen: _core.Csr) -> dict[str, Any]:
         """What draws the arguments of these names."""
-        n_users, n_items = seen.shape
-        users = np.repeat(np.arange(n_users, dtype=np.uint32), seen.counts.astype(np.int64))
+        n_items, users = seen.shape[1], users_of(seen)
         # A user who has every item has no samples, and there would be nothing to draw for them.
         lacking = seen.counts[users] < n_items
         positives = users[lacking], seen.indices[lacking]
@@ -327,14 +327,17 @@ class FactorModel(VectorModel):
             counts = weights is not None and weights.any()
             rows[:] = np.average(values, weights=weights if counts else None)
         if task.start is not None:
-            known = task.start[name]
-            if known.shape[1:] != rows.shape[1:]:
-                raise ValueError(
-                    f"factors is {self.factors}, and was {known.shape[1]} when the model was "
-                    "fitted: partial_fit goes on with the length that it had"
-                )
-            rows[: len(known)] = known
+            self._continue(rows, task.start[name])
         return wy.Parameter(rows, name=name)
+
+    def _continue(self, rows: npt.NDArray[Any], learnt: npt.NDArray[np.float32]) -> None:
+        """Writes what was learnt over the first rows."""
+        if learnt.shape[1:] != rows.shape[1:]:
+            raise ValueError(
+                f"factors is {self.factors}, and was {learnt.shape[1]} when the model was fitted: "
+                "partial_fit goes on with the length that it had"
+            )
+        rows[: len(learnt)] = learnt
 
     def _first(
         self, name: str, n_users: int, n_items: int, rng: np.random.Generator
@@ -381,7 +384,7 @@ class FactorModel(VectorModel):
             raise ValueError("history has no times, which the loss asks for without a default")
         weights = np.ones(len(items), np.float32) if "weight" in needed else None
         data = Interactions(user, items, Ids(["new"]), self.item_ids, values, weights)
-        # Of each call its own: two runs cannot have one parameter. Those of one call are kept.
+        # Two runs cannot have one parameter: each call has its own, and those of one call are kept.
         idle = IDLE.setdefault(self.fitted, {}).setdefault(tuple(others), [])
         try:
             read = idle.pop()
@@ -413,7 +416,9 @@ FIXED: WeakKeyDictionary[Fitted, dict[int, ReadOnce]] = WeakKeyDictionary()
 the items' vectors from then on.
 """
 IDLE: WeakKeyDictionary[Fitted, dict[tuple[str, ...], list[Parameters]]] = WeakKeyDictionary()
-"""What samplers of new users of each state have read, by the names of the parameters."""
+"""Of each state the parameters that samplers of new users read, by their names, while no run has
+them.
+"""
 
 
 def _parameters(loss: Loss) -> list[str]:

@@ -111,6 +111,12 @@ class NewUser:
     values: npt.NDArray[np.float32] | None = None
 
 
+def pairs_of(users: Sequence[NewUser], n_items: int) -> _core.Csr:
+    """The items that new users had, in the order of the users."""
+    rows = np.repeat(np.arange(len(users), dtype=np.uint32), [len(user.items) for user in users])
+    return _core.Csr(rows, np.concatenate([user.items for user in users]), len(users), n_items)
+
+
 class Reasons(NamedTuple):
     """What a score is made of.
 

@@ -53,7 +53,7 @@ class Bounds:
 
 
 Count = Annotated[int, Bounds(least=1, most=2**31 - 1)]
-"""How many, of what there is some."""
+"""The number of something, from 1, below 2³¹."""
 
 
 class Hyperparameters:

@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..data.pairs import users_of
 from .fitted import Arrays, ArrayType, Fitted
 from .hyperparameters import Bounds
 from .scoring import Numbers
@@ -131,7 +132,7 @@ def _weighted(pairs: _core.Csr, weighting: str) -> _core.CsrMatrix:
     """The weights of pairs by user: TF-IDF or BM25, where items are texts and users words."""
     n_users, n_items = pairs.shape
     counts = pairs.counts.astype(np.int64)
-    users = np.repeat(np.arange(n_users, dtype=np.uint32), counts)
+    users = users_of(pairs)
     weights = np.log(n_items / np.maximum(counts, 1))[users]
     if weighting == "bm25":
         lengths = np.bincount(pairs.indices, minlength=n_items)

@@ -25,6 +25,7 @@ import numpy as np
 
 from .. import _core
 from ..data import Interactions
+from ..data.pairs import numbered
 from .factors import FactorModel
 from .fitted import Arrays
 from .hyperparameters import Bounds
@@ -93,6 +94,6 @@ def _distinct(data: Interactions) -> Interactions:
     """The interactions without those of a pair that came before, unless they have weights."""
     if data.weights is not None:
         return data
-    pairs = data.users.astype(np.int64) * data.n_items + data.items
+    pairs = numbered(data.users, data.items, data.n_items)
     _, first = np.unique(pairs, return_index=True)
     return data if len(first) == len(data) else data.take(np.sort(first))

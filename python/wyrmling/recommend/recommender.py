@@ -23,7 +23,7 @@ from ..arguments import check_choice, check_flag, check_integer, check_path, is_
 from ..data import Id, Ids, Interactions
 from .arguments import numbers_of, of_ids, one_id, several
 from .files import load_model, save_model
-from .fitted import Arrays, Fitted, NewUser, Reasons, Stateful
+from .fitted import Arrays, Fitted, NewUser, Reasons, Stateful, pairs_of
 from .history import LearningCurve
 from .hyperparameters import Bounds
 from .recommendations import listed, named
@@ -466,11 +466,7 @@ class Recommender(Stateful, ABC):
     def _recommend_new(
         self, users: Sequence[NewUser], n: int, exclude_seen: bool, allowed: Numbers | None
     ) -> tuple[Numbers, npt.NDArray[np.float32]]:
-        seen = None
-        if exclude_seen:
-            rows = np.repeat(np.arange(len(users)), [len(user.items) for user in users])
-            items = np.concatenate([user.items for user in users])
-            seen = _core.Csr(rows.astype(np.uint32), items, len(users), len(self.item_ids))
+        seen = pairs_of(users, len(self.item_ids)) if exclude_seen else None
         self._check_new(users)
         best, scores = top(self._new_scores(users), seen, n, allowed)
         return best, shifted(scores, self._offsets(users))

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..data.pairs import users_of
 
 __all__ = [
     "NO_ITEM",
@@ -96,8 +97,7 @@ def top(
     shape = n_queries, n_items = len(scores.queries), len(scores.items)
     rows, items = np.zeros((2, 0), np.uint32)
     if seen is not None:
-        rows = np.repeat(np.arange(n_queries, dtype=np.uint32), seen.counts.astype(np.int64))
-        items = seen.indices
+        rows, items = users_of(seen), seen.indices
     if n_queries * (n_items - len(allowed)) < len(allowed):
         # To leave out the few others takes less than to copy the vectors of these.
         others = np.delete(np.arange(n_items, dtype=np.uint32), allowed)

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from .fitted import NewUser, Reasons
+from ..data.pairs import users_of
+from .fitted import NewUser, Reasons, pairs_of
 from .recommender import Recommender
 from .scoring import FactorScores, Numbers
 from .training import Task
@@ -86,10 +87,7 @@ class SimilarityModel(Recommender):
         return SimilarityScores(self._histories.select(users), self._weights())
 
     def _new_scores(self, users: Sequence[NewUser]) -> SimilarityScores:
-        rows = np.repeat(np.arange(len(users)), [len(user.items) for user in users])
-        items = np.concatenate([user.items for user in users])
-        histories = _core.Csr(rows.astype(np.uint32), items, len(users), len(self.item_ids))
-        return SimilarityScores(histories, self._weights())
+        return SimilarityScores(pairs_of(users, len(self.item_ids)), self._weights())
 
     def _predict(self, users: Numbers, items: Numbers) -> FloatArray:
         known, places = np.unique(users, return_inverse=True)
@@ -121,5 +119,5 @@ class SimilarityModel(Recommender):
 
 def _matrix(pairs: _core.Csr) -> _core.CsrMatrix:
     """The matrix that has 1 for each pair."""
-    users = np.repeat(np.arange(pairs.shape[0], dtype=np.uint32), pairs.counts.astype(np.int64))
-    return _core.CsrMatrix(users, pairs.indices, np.ones(len(users), np.float32), *pairs.shape)
+    ones = np.ones(len(pairs), np.float32)
+    return _core.CsrMatrix(users_of(pairs), pairs.indices, ones, *pairs.shape)

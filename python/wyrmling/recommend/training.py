@@ -22,8 +22,10 @@ from .. import _core
 from ..arguments import check_flag
 from ..data import Ids, Interactions
 from ..data.interactions import check_interactions
+from ..data.pairs import among, users_of
 from ..evaluation import evaluate
 from ..evaluation.metrics import ERRORS, parse, sign
+from ..evaluation.models import popularity
 from ..evaluation.trained import Trained
 from ..evaluation.validation import validation_split
 from ..progress import Progress
@@ -31,7 +33,7 @@ from .fitted import Arrays, Fitted, Stateful
 from .history import LearningCurve
 from .hyperparameters import Bounds, Count, check
 from .resuming import Progressed, RunFile, Trainee, run_of
-from .scoring import Numbers, by_bias
+from .scoring import Numbers
 
 __all__ = ["Callback", "Task", "Watch", "Watched"]
 
@@ -249,18 +251,8 @@ class Watch:
 
     def _compare(self, fitted: Fitted) -> None:
         """Warns where popularity ranks the validation data better than the model."""
-        assert self._task.validation is not None
-        learnt = self._measure(fitted)
-        task = self._task
-        counts = np.bincount(task.seen.indices, minlength=task.data.n_items).astype(np.float32)
-        popular = self._metric_of(
-            Trained(
-                fitted.user_ids,
-                fitted.item_ids,
-                task.seen,
-                lambda users: by_bias(len(users), counts),
-            )
-        )
+        model = self._model._with(fitted)
+        learnt, popular = self._metric_of(model), self._metric_of(popularity(model))
         if learnt < popular:
             warnings.warn(
                 f"{type(self._model).__name__} is worse than the ranking by popularity on the "
@@ -305,9 +297,7 @@ def _check_measurable(kept_out: Interactions, data: Interactions, seen: _core.Cs
     users = data.user_ids.numbers(kept_out.user_ids)[kept_out.users]
     items = data.item_ids.numbers(kept_out.item_ids)[kept_out.items]
     known = (users >= 0) & (items >= 0)
-    pairs = users[known] * data.n_items + items[known]
-    rows = np.repeat(np.arange(data.n_users), seen.counts.astype(np.int64))
-    if np.isin(pairs, rows * data.n_items + seen.indices).all():
+    if among(seen, users[known], items[known]).all():
         raise ValueError(
             f"validation has {len(kept_out)} interactions, of which {np.count_nonzero(~known)} are "
             "of a user or item that is not in the data and all others are in the data: expected "
@@ -321,10 +311,8 @@ def _pairs(data: Interactions) -> _core.Csr:
 
 def _union(before: _core.Csr, data: Interactions) -> _core.Csr:
     """The pairs of earlier runs and of these interactions."""
-    n_users, _ = before.shape
-    users = np.repeat(np.arange(n_users, dtype=np.uint32), before.counts.astype(np.int64))
     return _core.Csr(
-        np.concatenate([users, data.users]),
+        np.concatenate([users_of(before), data.users]),
         np.concatenate([before.indices, data.items]),
         data.n_users,
         data.n_items,

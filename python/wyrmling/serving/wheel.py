@@ -41,7 +41,7 @@ FORMAT = "wyrmling.scores/1"
 NO_TIME = (1980, 1, 1, 0, 0, 0)
 LONGEST_NAME = 100
 
-# PEP 508, and the canonical form of PEP 440.
+# PEP 508, and the canonical form of PEP 440: N is a number, and L a part of a local version.
 NAME = re.compile(r"[A-Z0-9]([A-Z0-9._-]*[A-Z0-9])?", re.IGNORECASE | re.ASCII)
 VERSION = re.compile(
     r"([1-9][0-9]*!)?N(\.N)*((a|b|rc)N)?(\.postN)?(\.devN)?(\+L(\.L)*)?".replace(

@@ -156,16 +156,11 @@ class Arguments:
 
 def without_nothing(form: Any) -> Any:
     """The form of a derivative, with None for attributes of instances in which nothing has one."""
-    if isinstance(form, Make):
-        parts = [without_nothing(part) for part in form.parts]
-        if isinstance(form.function, Instance):
-            parts = [NO_GRADIENT if _is_nothing(part) else part for part in parts]
-        return Make(form.function, parts)
-    if isinstance(form, dict):
-        return {key: without_nothing(part) for key, part in form.items()}
-    if isinstance(form, tuple | list):
-        return type(form)([without_nothing(part) for part in form])
-    return form
+    made = forms.of_parts(without_nothing, form)
+    if isinstance(made, Make) and isinstance(made.function, Instance):
+        parts = [NO_GRADIENT if _is_nothing(part) else part for part in made.parts]
+        return Make(made.function, parts)
+    return made
 
 
 def _is_nothing(form: Any) -> bool:

@@ -245,17 +245,7 @@ class Arrays(Creation):
             index = Known(int(index.object))
         else:
             index = Number("int", self.as_int(index))
-        at = self.decide(
-            self.compare("Lt", index, Known(0), node),
-            lambda: self.binary("Add", index, length, node),
-            lambda: index,
-            node,
-        )
-        text = "an index that is out of range"
-        if not isinstance(at, Known):
-            self.guard(self.compare("GtE", at, Known(0), node), text, node, IndexError)
-        self.guard(self.compare("Lt", at, length, node), text, node, IndexError)
-        return self.index_of(self.as_int(at), node)
+        return self.index_of(self.as_int(self.within_length(index, length, node)), node)
 
     def index_of(self, at: int, node: ast.AST) -> int:
         """An integer of the program as an index."""

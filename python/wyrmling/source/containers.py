@@ -220,18 +220,7 @@ class Containers(Walker):
 
     def _picked(self, items: tuple[Any, ...], index: Any, node: ast.AST) -> Any:
         """The item at a place that is computed, found by halving."""
-        length = Known(len(items))
-        at = self.decide(
-            self.compare("Lt", index, Known(0), node),
-            lambda: self.binary("Add", index, length, node),
-            lambda: index,
-            node,
-        )
-        for inside in (
-            self.compare("GtE", at, Known(0), node),
-            self.compare("Lt", at, length, node),
-        ):
-            self.guard(inside, "an index that is out of range", node, IndexError)
+        at = self.within_length(index, Known(len(items)), node)
         kinds = {kind_of(item) for item in items}
         if len(kinds) == 1 and None not in kinds and isinstance(at, Number):
             return self._picked_number(items, at)
@@ -287,20 +276,7 @@ class Containers(Walker):
     def _of_range(self, value: Range, index: Any, node: ast.AST) -> Any:
         if is_slice(index):
             self.refuse(node, "a slice of a range", "write another range")
-        length = self.length(value, node)
-        at = self.decide(
-            self.compare("Lt", index, Known(0), node),
-            lambda: self.binary("Add", index, length, node),
-            lambda: index,
-            node,
-        )
-        inside = self.decide(
-            self.compare("GtE", at, Known(0), node),
-            lambda: self.compare("Lt", at, length, node),
-            lambda: Known(False),
-            node,
-        )
-        self.guard(inside, "an index that is out of range", node)
+        at = self.within_length(index, self.length(value, node), node)
         return self.binary("Add", value.start, self.binary("Mult", at, value.step, node), node)
 
     def key(self, index: Any, node: ast.AST) -> Any:

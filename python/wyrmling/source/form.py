@@ -146,39 +146,36 @@ def leaves(form: Any) -> list[Any]:
     return [form] if inner is None else [leaf for part in inner for leaf in leaves(part)]
 
 
+def of_parts(function: Callable[[Any], Any], form: Any) -> Any:
+    """The form with ``function`` of each of its parts; a leaf as it is."""
+    if isinstance(form, Make):
+        return Make(form.function, [function(part) for part in form.parts])
+    if isinstance(form, dict):
+        return {key: function(part) for key, part in form.items()}
+    if isinstance(form, tuple | list):
+        return type(form)([function(part) for part in form])
+    return form
+
+
 def convert(function: Callable[[Any], Any], form: Any) -> Any:
     """The form with ``function`` of each leaf in its place."""
-    if isinstance(form, Make):
-        return Make(form.function, [convert(function, part) for part in form.parts])
-    if isinstance(form, dict):
-        return {key: convert(function, part) for key, part in form.items()}
-    if isinstance(form, tuple | list):
-        return type(form)([convert(function, part) for part in form])
-    return function(form)
+    if parts(form) is None:
+        return function(form)
+    return of_parts(lambda part: convert(function, part), form)
 
 
 def plain(form: Any) -> Any:
     """The form of results as transforms give them: arrays without axes are numbers, and NumPy's
     float64 numbers are Python's floats, but not where they are formatted.
     """
-
-    def number(leaf: Any) -> Any:
-        if not isinstance(leaf, Leaf):
-            return leaf
-        kind = leaf.element or leaf.kind
-        if kind == "array":
-            return leaf
-        return Leaf(leaf.number, "float" if kind == "float64" else kind)
-
-    if isinstance(form, Make):
-        if isinstance(form.function, Formatted):
-            return form
-        return Make(form.function, [plain(part) for part in form.parts])
-    if isinstance(form, dict):
-        return {key: plain(part) for key, part in form.items()}
-    if isinstance(form, tuple | list):
-        return type(form)([plain(part) for part in form])
-    return number(form)
+    if isinstance(form, Make) and isinstance(form.function, Formatted):
+        return form
+    if not isinstance(form, Leaf):
+        return of_parts(plain, form)
+    kind = form.element or form.kind
+    if kind == "array":
+        return form
+    return Leaf(form.number, "float" if kind == "float64" else kind)
 
 
 def returned(form: Any, copied: frozenset[Place] = frozenset()) -> Any:

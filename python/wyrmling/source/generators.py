@@ -21,7 +21,7 @@ from .join import Incoming
 from .names import FUNCTIONS
 from .raising import Ended
 from .state import GeneratorContents
-from .values import ITERATORS, Known, Lazy, Lost, Reference, Row
+from .values import ITERATORS, Known, Lazy, Lost, Reference, Row, is_none
 from .walker import Walker
 
 if TYPE_CHECKING:
@@ -131,8 +131,7 @@ class Generators(Walker):
 
     def _filtered(self, function: Any, column: Any, action: Action, node: ast.AST) -> Ways:
         def keep(item: Any) -> None:
-            plain = isinstance(function, Known) and function.object is None
-            found = item if plain else self.call(function, [item], {}, node)
+            found = item if is_none(function) else self.call(function, [item], {}, node)
             self.decide(self.truth(found, node), lambda: action(item), lambda: None, node)
 
         return self.ways_through(column, keep, node)

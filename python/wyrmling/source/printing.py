@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from . import form as forms
-from .form import Argument, Constant, Either, Leaf, Make
+from .form import Argument, Constant, Either, Leaf, Make, of_parts, parts
 from .programs import Program
 from .writer import Writer
 
@@ -55,14 +55,8 @@ class _Parts:
         if isinstance(form, Either):
             tag = self.part(Leaf(self._shift[form.tag], "int"))
             return Either(tag, tuple([self.renumbered(one) for one in form.forms]))
-        if isinstance(form, Make):
-            return Make(form.function, [self.renumbered(part) for part in form.parts])
-        if isinstance(form, dict):
-            return {key: self.renumbered(part) for key, part in form.items()}
-        if isinstance(form, tuple | list):
-            return type(form)([self.renumbered(part) for part in form])
-        assert isinstance(form, Constant), form
-        return form
+        assert isinstance(form, Constant) or parts(form) is not None, form
+        return of_parts(self.renumbered, form)
 
 
 def with_printing(made: Program, plain: Program) -> Program:

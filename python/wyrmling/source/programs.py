@@ -20,7 +20,7 @@ from ..transforms import instances
 from . import form as forms
 from . import refuse
 from .arguments import NO_GRADIENT, ArgumentMisfit, Arguments, Misfit, without_nothing
-from .form import Argument, Constant, Leaf, Make, plain
+from .form import Argument, Constant, Leaf, Make, of_parts, plain
 from .result import Instance
 from .scope import Needs, Place
 from .writer import Writer
@@ -97,7 +97,7 @@ def with_zeros(program: Program) -> Program:
 
     def made(form: Any) -> Any:
         if not _makes_zeros(form):
-            return _of_parts(made, form)
+            return of_parts(made, form)
         if form.parts:
             like = form.parts[0]
             is_leaf = isinstance(like, Leaf)
@@ -117,17 +117,6 @@ def _makes_zeros(form: Any) -> bool:
     if not isinstance(form, Make):
         return False
     return form.function is np.zeros_like or getattr(form.function, "func", None) is np.zeros
-
-
-def _of_parts(function: Callable[[Any], Any], form: Any) -> Any:
-    """The form with ``function`` of each of its parts."""
-    if isinstance(form, Make):
-        return Make(form.function, [function(part) for part in form.parts])
-    if isinstance(form, dict):
-        return {key: function(part) for key, part in form.items()}
-    if isinstance(form, tuple | list):
-        return type(form)([function(part) for part in form])
-    return form
 
 
 def refuse_spectral(function: IrFunction) -> None:
@@ -255,11 +244,8 @@ def _real(form: Any, inside: bool) -> Any:
         if not isinstance(form.function, forms.MakeNamed | Instance):
             raise refuse.unsupported("a result in an object of a class")
         inside = inside or isinstance(form.function, Instance)
-        return Make(form.function, [_real(part, inside) for part in form.parts])
-    if isinstance(form, dict):
-        return {key: _real(part, inside) for key, part in form.items()}
-    if isinstance(form, tuple | list):
-        return type(form)([_real(part, inside) for part in form])
+    if forms.parts(form) is not None:
+        return of_parts(lambda part: _real(part, inside), form)
     if isinstance(form, Leaf) and (inside or form.kind not in WHOLE):
         return Leaf(form.number, form.kind)
     if is_number(form):

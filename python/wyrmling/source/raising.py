@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .frames import Frame, Handler
-from .join import Incoming
 from .operations import Operations
 from .values import Known, Number
 
@@ -18,8 +16,8 @@ class Ended(Exception):
 
 
 def is_plain(cls: type) -> bool:
-    """Whether nothing but Python's own code runs when an exception of this class is made. What an
-    OSError is made of says of which class it is.
+    """Whether nothing but Python's own code runs when an exception of this class is made. The
+    arguments of an OSError choose its class.
     """
     if type(cls) is not type or not issubclass(cls, BaseException) or issubclass(cls, OSError):
         return False
@@ -32,20 +30,6 @@ class Raising(Operations):
 
     builder: Any
     frames: list[Frame]
-
-    def decide(
-        self,
-        condition: Any,
-        then: Callable[[], Any],
-        otherwise: Callable[[], Any],
-        node: ast.AST,
-    ) -> Any:
-        """The values of two paths as one (``walker.py``)."""
-        raise NotImplementedError
-
-    def leaving(self, around: list[Frame], *values: Any) -> Incoming:
-        """The path that is followed, as it arrives elsewhere (``walker.py``)."""
-        raise NotImplementedError
 
     def exit(self, text: str, node: ast.AST) -> int:
         """A way out of the program."""
@@ -94,7 +78,7 @@ class Raising(Operations):
         """Ends the path: where nothing handles the exception, whoever runs the program calls the
         Python function instead.
         """
-        # What another's class does when it is made, nobody knows.
+        # The constructor of another class may have effects.
         if error is not None and is_plain(error):
             handler = self.handler_of(error)
             if handler is not None:

@@ -243,7 +243,7 @@ def _candidates(
     """
     line = code.co_firstlineno
     end = bisect.bisect_right(_outline(tree)[0], line)
-    # Of the statements up to this line those that end before it are the first.
+    # Statements that end before this line stand before those that it is in.
     begin = end
     while begin and (tree.body[begin - 1].end_lineno or line) >= line:
         begin -= 1

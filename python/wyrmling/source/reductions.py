@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .raising import Ended
-from .values import REAL, Array, Choice, Known, Lazy, Number, Row, kind_of
+from .values import REAL, Array, Choice, Known, Lazy, Number, Row, is_none, kind_of
 from .walker import Walker
 
 # Since 3.12 Python adds floats with a correction (Neumaier, 1974), at first not integers to them.
@@ -78,7 +78,7 @@ class Reductions(Walker):
     def _with_correction(self, total: Any, lost: Any, node: ast.AST) -> Any:
         if isinstance(lost, Choice):
             return self.distribute(lost, lambda one: self._with_correction(total, one, node), node)
-        if isinstance(lost, Known) and lost.object is None:
+        if is_none(lost):
             return total
         finite = self.truth(self.call(Known(math.isfinite), [lost], {}, node), node)
 
@@ -108,7 +108,7 @@ class Reductions(Walker):
             # Nothing is corrected from here on.
             total = self._with_correction(total, lost, node)
             return Row((self.binary("Add", total, item, node), Known(None)))
-        if isinstance(lost, Known) and lost.object is None:
+        if is_none(lost):
             lost = Known(0.0)
         value = self.call(Known(float), [item], {}, node)
         made = self.binary("Add", total, value, node)
@@ -137,7 +137,7 @@ class Reductions(Walker):
         self, operator: str, args: list[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
         key = keywords.get("key", Known(None))
-        plain = isinstance(key, Known) and key.object is None
+        plain = is_none(key)
 
         def keyed(item: Any) -> Any:
             return Row((item, item if plain else self.call(key, [item], {}, node)))
@@ -204,7 +204,7 @@ class Reductions(Walker):
         backwards = self.constant_of(keywords.get("reverse", Known(False)), node, "reverse")
         if len(items) > LONGEST_SORTED:
             self.refuse(node, "sorting so many values", "use np.sort on an array")
-        plain = isinstance(key, Known) and key.object is None
+        plain = is_none(key)
         keyed = [Row((i, i if plain else self.call(key, [i], {}, node))) for i in items]
         for row in keyed:
             self._no_nan(row.items[1], node)

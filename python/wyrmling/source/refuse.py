@@ -209,7 +209,11 @@ TABLE |= _group(
         "Pass": "pass",
         "Expr": "an expression by itself",
         "Assert": "assert",
-        "Raise": Entry("raise", limits="it leaves: the function itself is run, and raises"),
+        "Raise": Entry(
+            "raise",
+            limits="to a handler of the text, also of a caller; else it leaves: the function "
+            "itself is run, and raises",
+        ),
         "Try": Entry(
             "try",
             limits="handlers see what the text, also of calls, and math raise; "

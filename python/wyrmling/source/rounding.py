@@ -17,7 +17,7 @@ import ast
 import operator
 from typing import Any
 
-from .values import Choice, Known, Number
+from .values import Choice, Known, Number, is_none
 from .walker import Walker
 
 MOST_DIGITS = 22
@@ -43,7 +43,7 @@ class Rounding(Walker):
             )
         if not isinstance(value, Number):
             return self.pure(round, args, keywords, node)
-        if isinstance(digits, Known) and digits.object is None:
+        if is_none(digits):
             return self._to_integer(value, node)
         found = self.constant_of(digits, node, "round to digits that are computed")
         try:

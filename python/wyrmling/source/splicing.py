@@ -32,6 +32,7 @@ from .values import (
     Row,
     Traced,
     is_integers,
+    is_none,
     kind_of,
     number_of,
 )
@@ -141,7 +142,7 @@ class Splicing(Creation):
         single = isinstance(function, np.ufunc) and function.nout == 1 and "out" not in keywords
         if single and len(args) == function.nargs:
             args, keywords = args[:-1], {**keywords, "out": args[-1]}
-        if _is_nothing(keywords.get("out")):
+        if is_none(keywords.get("out")):
             keywords = {key: one for key, one in keywords.items() if key != "out"}
         has_out = "out" in keywords
         writes = written(function, name, has_out)
@@ -468,10 +469,6 @@ class Splicing(Creation):
 
 
 VALUES: frozenset[Any] = frozenset({np.where, np.clip, np.dot, np.stack, np.full_like})
-
-
-def _is_nothing(value: Any) -> bool:
-    return isinstance(value, Known) and value.object is None
 
 
 def integer_of(walker: Walker, value: Any, node: ast.AST) -> Any:

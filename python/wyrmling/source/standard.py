@@ -120,7 +120,7 @@ def fsum(seq):
         at -= 1
         before, total = total, total + partials[at]
         lost = partials[at] - (total - before)
-    # Half of the last digit is rounded by what follows.
+    # Half of the last digit is rounded towards what follows.
     if at > 0 and lost * partials[at - 1] > 0.0:
         rounded = total + 2.0 * lost
         if rounded - total == 2.0 * lost:

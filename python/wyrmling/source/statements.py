@@ -17,15 +17,10 @@ from .in_place import in_use
 from .join import Incoming
 from .raising import Ended, is_plain
 from .state import ArrayContents, DictContents, GrownContents, InstanceContents, ListContents
-from .values import Caught, Choice, Known, Reference, Row, Single, Unset
+from .values import Caught, Choice, Known, Reference, Row, Single, Unset, is_none
 from .walker import Walker
 
 REFUSING = (TypeError, AttributeError)
-
-
-def is_none(value: Any) -> bool:
-    """Whether a value is known to be None."""
-    return isinstance(value, Known) and value.object is None
 
 
 class Statements(Walker):
@@ -114,7 +109,7 @@ class Statements(Walker):
             self._assign_parts(target, items)
 
     def _item_of(self, value: Choice, at: int, target: ast.Tuple | ast.List) -> Any:
-        """An item of one tuple or another, as many of which are unpacked as there are."""
+        """An item of a choice of tuples, each of which needs the length of the target."""
 
         def item(one: Any) -> Any:
             if not isinstance(one, Row):

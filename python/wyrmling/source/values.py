@@ -370,6 +370,11 @@ PLACEHOLDER: dict[str, Any] = {
 }
 
 
+def is_none(value: Any) -> bool:
+    """Whether a value is known to be None."""
+    return isinstance(value, Known) and value.object is None
+
+
 def is_index(value: Any) -> bool:
     """Whether a value is one integer."""
     return kind_of(value) in WHOLE

@@ -215,6 +215,19 @@ class Walker(Raising):
             made = made.item()
         return self.constant(made)
 
+    def within_length(self, index: Any, length: Any, node: ast.AST) -> Any:
+        """An index within a length, counted from the start; negative ones count from the end."""
+        at = self.decide(
+            self.compare("Lt", index, Known(0), node),
+            lambda: self.binary("Add", index, length, node),
+            lambda: index,
+            node,
+        )
+        text = "an index that is out of range"
+        self.guard(self.compare("GtE", at, Known(0), node), text, node, IndexError)
+        self.guard(self.compare("Lt", at, length, node), text, node, IndexError)
+        return at
+
     def apply(self, operator: str, *args: int, **attributes: Any) -> int:
         """An operator of the rule table."""
         made: int = self.builder.apply(operator, list(args), **attributes)

@@ -3,7 +3,7 @@
 //! A large result is split into parts along its longer side. A thread goes through its part in blocks, whose
 //! operands are packed so that they stay in a cache (Goto and van de Geijn, "Anatomy of high-performance
 //! matrix multiplication", ACM Transactions on Mathematical Software 34, 2008); small operands are read as
-//! they are. [`crate::simd::product`] multiplies blocks.
+//! they are. [`crate::simd::product`] multiplies blocks. A product of few numbers is done before any of this is chosen.
 //!
 //! An element of the result is a sum in the order of the inner axis, whatever part of the result is
 //! computed (or, where rows of both operands lie side by side and one has few, an inner product of
@@ -158,7 +158,7 @@ pub(super) fn tiny<T: Real>(
     let is_tiny = fits(m) && fits(n) && k <= TINY && m * k * n <= TINY;
     #[cfg(target_arch = "x86_64")]
     if is_tiny && Isa::active() >= Isa::Avx2 {
-        // SAFETY: the CPU was found to have both features.
+        // SAFETY: `Isa::active` is `Avx2` or more only if the CPU was found to have AVX2 and FMA.
         unsafe { by_four(sides, a, b, out) };
         return true;
     }
@@ -183,8 +183,9 @@ fn by_four<T: Real>(
         for j in (0..n).step_by(FOUR) {
             let mut sums = [[T::zero(); FOUR]; FOUR];
             for l in 0..k {
-                // SAFETY: rows and columns i, j and three after each are within the matrices, as l is, whose
-                // lengths were compared.
+                // SAFETY: `m` and `n` are multiples of four, so that there are four rows from i and four columns
+                // from j, and l < k. The slices have all m·k and k·n elements. Where a step between columns is 1
+                // the four are side by side.
                 let (x, y) = unsafe {
                     let x = a.as_ptr().add(i * a_row + l * a_column);
                     let y = b.as_ptr().add(l * b_row + j * b_column);

@@ -276,3 +276,14 @@ def returned_at_last(x):
             if x > 4.0:
                 return x
     return -x
+
+
+@at(1.5)
+@at(-3.0)
+@at(3.0)
+@at(-4.0)
+def item_of_a_range(x):
+    try:
+        return x * range(2, 8, 2)[int(x)]
+    except IndexError:
+        return -x

@@ -21,6 +21,7 @@ import wyrmling as wy
 
 from ... import nn
 from ...data import Id, Interactions
+from ...data.pairs import users_of
 from ..arguments import numbers_of
 from ..factors import FactorModel
 from ..fitted import Arrays, ArrayType, Fitted, NewUser, Reasons
@@ -104,8 +105,7 @@ class SequenceModel(FactorModel):
         weights = {table: self.l2_bias for name, table in tables.items() if name == "item_bias"}
         own = self.l2 if self.l2_items is None else self.l2_items
         optimizer = self._optimizer_with({tables["items"]: own} | weights)
-        n_users, n_items = task.seen.shape
-        of = np.repeat(np.arange(n_users, dtype=np.uint32), task.seen.counts.astype(np.int64))
+        n_items, of = task.seen.shape[1], users_of(task.seen)
         lacking = task.seen.counts[of] < n_items
         sampler = wy.sampling.Uniform(
             n_items,
