@@ -274,6 +274,7 @@ macro_rules! multiversion {
                 body::<_, $($($generic),+)?>(machine, $($arg),*)
             }
 
+            $(const _: () = assert!(matches!(stringify!($most).as_bytes(), b"avx2"));)?
             #[cfg(target_arch = "x86_64")]
             const IS_WIDE: bool = concat!($(stringify!($most))?).is_empty();
             match $crate::simd::Isa::active() {
