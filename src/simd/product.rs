@@ -217,7 +217,8 @@ unsafe fn panels<V: Vector<T>, T: Real, const C: usize>(block: BlockProduct<T>) 
         let registers = width.div_ceil(V::LANES);
         tile.last = width - (registers - 1) * V::LANES;
         // Of a full last register there is code of its own with AVX2 (C is 2), and with AVX-512 (4) for whole panels.
-        // Masks of AVX-512 cost nothing for the few columns that are left, and a scalar register (1) is always full.
+        // Masks of AVX-512 cost nothing for the few columns that are left, and without such instructions (1) numbers
+        // are moved one by one anyway.
         let is_whole = (C == 2 || C == 4 && registers == C) && tile.last == V::LANES;
         if block.b.is_packed {
             tile.b_row = width;
