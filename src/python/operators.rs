@@ -203,8 +203,8 @@ impl PyVariable {
             // whether it is: not since 2.4.
             let ty = self.ty()?;
             let ones = |shape| py.import("numpy")?.call_method1("ones", (shape,));
-            let alone = ty.size() == 1
-                && (ty.ndim() == 0 || ones(1)?.call_method0("__float__").is_ok());
+            let alone =
+                ty.size() == 1 && (ty.ndim() == 0 || ones(1)?.call_method0("__float__").is_ok());
             return Err(takes_no_variable(py, text.to_owned(), alone));
         }
         self.is_fixed("float()", "np.sin for math.sin and so on")?;
