@@ -101,8 +101,9 @@ class Made:
             found = self.traced(*args, **kwargs)
         except Exception as error:
             if _core.refusals() != before and not getattr(error, "takes_no_variable", False):
-                error.takes_no_variable = True  # type: ignore[attr-defined]
-                error.add_note(HANDLED)
+                # Its class may let nothing be set.
+                vars(error)["takes_no_variable"] = True
+                vars(error).setdefault("__notes__", []).append(HANDLED)
             raise
         if _core.refusals() != before:
             refusal = TypeError(HANDLED)
