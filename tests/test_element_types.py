@@ -270,6 +270,8 @@ OF_ARRAYS = {
     "dot": np.dot,
     "dot method": lambda x, y: x.dot(y),
     "outer": np.outer,
+    "add.outer": np.add.outer,
+    "subtract.outer": lambda x, y: np.subtract.outer(y, x),
     "stack": lambda x, y: np.stack([x[0], y]),
     "array": lambda x, y: np.sum(x * [x[0], y]) * x,
     "hstack": lambda x, y: np.hstack([x, y]),

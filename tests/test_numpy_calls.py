@@ -300,6 +300,9 @@ def test_out_without_its_name():
         np.testing.assert_array_equal(out.value, f(x.value, x.value))
     with pytest.raises(TypeError, match="positional arguments but 4"):
         np.outer(x, x, out, out)
+    out = wy.array(np.zeros(2))
+    assert np.fix(x * 1.25, out) is out
+    assert out.value.tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])

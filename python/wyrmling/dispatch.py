@@ -78,7 +78,6 @@ _OTHERS: dict[str, Function] = {
     "count_nonzero": predicates.count_nonzero,
     "digitize": searching.digitize,
     "divmod": _divmod,
-    "fix": _core.trunc,
     "i0": plain.native("i0"),
     "invert": variable.invert,
     "isclose": predicates.isclose,
@@ -217,7 +216,7 @@ def functions() -> dict[Function, Function]:
 
 # Native functions that have an ``out`` in NumPy.
 _WIDE |= {name: _with_out(name, getattr(_core, name), 2) for name in ("dot", "outer")}
-_WIDE["fix"] = _with_out("fix", _core.trunc, 1)
+_OTHERS["fix"] = _with_out("fix", _core.trunc, 1)
 # The method ``clip`` of arrays calls a universal function that NumPy does not export. NumPy 2 names
 # its module otherwise.
 _INNER: Any = sys.modules.get("numpy._core.umath") or sys.modules["numpy.core.umath"]

@@ -199,8 +199,12 @@ impl PyVariable {
             let text = "float() of an argument that is differentiated, or of what was computed from it, \
                         would lose the gradient: use np.sin for math.sin and so on, np.stack or \
                         wyrmling.array to fill an array, and .item() for the plain number";
-            // An array of several elements is no number in Python either.
-            let is_number = self.ty()?.size() == 1;
+            // An array of several elements is no number in Python either. Of one with axes NumPy says
+            // whether it is: not since 2.4.
+            let ty = self.ty()?;
+            let ones = |shape| py.import("numpy")?.call_method1("ones", (shape,));
+            let is_number =
+                ty.size() == 1 && (ty.ndim() == 0 || ones(1)?.call_method0("__float__").is_ok());
             return Err(takes_no_variable(py, text.to_owned(), is_number));
         }
         self.is_fixed("float()", "np.sin for math.sin and so on")?;

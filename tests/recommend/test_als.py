@@ -163,6 +163,25 @@ def test_amounts_are_added_up() -> None:
     assert nothing["users"][0].any()
 
 
+def test_a_new_user_of_large_amounts_is_exact_or_refused() -> None:
+    data = make_interactions(n_users=40, n_items=30)
+    model = ImplicitALS(factors=8, epochs=3).fit(data)
+    items = model.fitted.arrays["items"].astype(float)
+    had = items[:2]
+    penalties = model.l2 * 2**model.l2_power * np.eye(8)
+    directions = np.linalg.solve(items.T @ items + penalties, had.T)
+    for amount in (1.0, 1e5, 1e10):
+        weight = model.alpha * amount
+        # By the two items' equations, which are as well conditioned for any amount.
+        inner = np.linalg.solve(np.eye(2) / weight + had @ directions, np.ones(2))
+        expected = directions @ inner * (1 + 1 / weight)
+        found = model.fold_in(model.item_ids.values[:2], values=[amount] * 2).query
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+    for amount in (1e16, 1e30):
+        with pytest.raises(FloatingPointError, match="no finite solution in double precision"):
+            model.fold_in(model.item_ids.values[:2], values=[amount] * 2)
+
+
 def test_what_is_no_amount_is_refused() -> None:
     model = ImplicitALS(factors=2, epochs=1)
     with pytest.raises(ValueError, match=r"data has the value -1.0 at 1, expected at least 0"):

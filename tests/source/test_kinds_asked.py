@@ -3,6 +3,8 @@
 Under tracing it is a variable. So ``auto`` traces such functions; ``source`` has Python's answer.
 """
 
+import contextlib
+import dataclasses
 import linecache
 import math
 import numbers
@@ -46,6 +48,20 @@ def handled_with_all_else(x):
         return np.sum(x) * 7.0
 
 
+def handled_by_another_exception(x):
+    try:
+        return math.sin(x)
+    except TypeError:
+        raise ValueError("expected a number") from None
+
+
+def handled_by_none(x):
+    y = None
+    with contextlib.suppress(TypeError):
+        y = math.sin(x)
+    return y
+
+
 FUNCTIONS = {
     "isinstance float": lambda x: np.sum(x * (3.0 if isinstance(x, float) else 2.0)),
     "isinstance ndarray": lambda x: np.sum(x * (3.0 if isinstance(x, np.ndarray) else 2.0)),
@@ -86,6 +102,51 @@ def test_what_tracing_refuses_is_not_handled_by_the_function(f, x):
         assert value == pytest.approx(f(x), rel=1e-15)
         difference = (f(x + step) - f(x - step)) / 2e-6
         assert np.sum(slope) == pytest.approx(difference, rel=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:Conversion of an array:DeprecationWarning")
+def test_an_array_of_one_element_is_a_number_where_numpy_says_so():
+    x = np.array([2.0])
+    try:
+        float(x)
+    except TypeError:
+        value, slope = wy.value_and_grad(handled)(x)
+        assert (value, slope) == (handled(x), [5.0])
+    else:
+        with pytest.raises(TypeError, match="another than Python's"):
+            wy.grad(handled)(x)
+
+
+@pytest.mark.parametrize("f", [handled_by_another_exception, handled_by_none])
+def test_what_a_function_makes_of_a_refusal_is_not_raised(f):
+    transform = wy.value_and_grad(f)
+    for x in (2.0, 1 / 3, 1.0):
+        assert transform(x) == pytest.approx((math.sin(x), math.cos(x)), rel=1e-15)
+    with pytest.raises(TypeError):
+        transform("text")
+
+
+def test_what_a_function_that_is_not_read_makes_of_a_refusal_has_a_note():
+    seen = []
+
+    @dataclasses.dataclass(frozen=True)
+    class Frozen(ValueError):
+        text: str
+
+    def f(x):
+        seen.append(1)
+        try:
+            return math.sin(x)
+        except TypeError:
+            raise Frozen("expected a number") from None
+
+    with pytest.raises(Frozen, match="expected a number") as raised:
+        wy.grad(f)(1.0)
+    assert "another than Python's" in raised.value.__notes__[0]
+    assert "append" in raised.value.__notes__[1]
+    with pytest.raises(Frozen, match="expected a number") as raised:
+        wy.grad(f, mode="trace")(1.0)
+    assert not hasattr(raised.value, "__notes__")
 
 
 def test_a_function_that_handles_what_tracing_refuses_and_is_not_read():

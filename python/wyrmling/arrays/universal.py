@@ -17,7 +17,7 @@ import numpy as np
 from .. import _core
 from .._core import Variable, concatenate, constant, expand_dims
 from . import reductions
-from .operand import along, axis_of, integers, is_axis_of_number, of_one_type, only_axis
+from .operand import along, axis_of, integers, is_axis_of_number, is_weak, of_one_type, only_axis
 from .output import finished, takes_no_variable
 from .predicates import value
 from .statistics import cumprod, cumsum, prod, scan
@@ -94,6 +94,8 @@ def _accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None, out: 
 @of_one_type
 def _outer(ufunc: np.ufunc, x: Any, y: Any, **named: Any) -> Any:
     """The function of each element of ``x`` with each of ``y``."""
+    # NumPy makes arrays of both first, in which Python's numbers are float64.
+    x, y = (np.asarray(one) if is_weak(one) else one for one in (x, y))
     x, behind = constant(x), constant(y).ndim
     return ufunc(expand_dims(x, tuple(range(x.ndim, x.ndim + behind))), y, **named)
 

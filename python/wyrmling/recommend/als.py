@@ -50,6 +50,8 @@ NO_SOLUTION = (
     "the least squares of a user, whose values are too large or the penalty too small, have no "
     "finite solution"
 )
+MOST_CONDITION = 2.0**40
+"""Of a user's least squares; of the digits of a larger one's solution few are right."""
 SQUARES: WeakKeyDictionary[Fitted, Array] = WeakKeyDictionary()
 """Of each state the sum of the products of items' vectors, made when it is first asked for."""
 
@@ -241,6 +243,10 @@ class ImplicitALS(VectorModel):
         extra = self.alpha * amounts
         penalty = self.l2 * max(int(np.count_nonzero(amounts)), 1) ** self.l2_power
         matrix = squares + (own.T * extra) @ own + penalty * np.eye(len(squares))
+        # The trace over the penalty is a bound that is seldom so large.
+        is_large = MOST_CONDITION * penalty < np.trace(matrix) < np.inf
+        if is_large and np.linalg.cond(matrix) > MOST_CONDITION:
+            raise FloatingPointError(f"{NO_SOLUTION} in double precision")
         return matrix, np.where(amounts > 0, 1 + extra, 0.0)[:, None] * own
 
     def _reasons(self, user: int | NewUser, item: int) -> Reasons:

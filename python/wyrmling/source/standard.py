@@ -121,7 +121,7 @@ def fsum(seq):
         before, total = total, total + partials[at]
         lost = partials[at] - (total - before)
     # Half of the last digit is rounded towards what follows.
-    if at > 0 and lost * partials[at - 1] > 0.0:
+    if at > 0 and math.copysign(partials[at - 1], lost) == partials[at - 1]:
         rounded = total + 2.0 * lost
         if rounded - total == 2.0 * lost:
             total = rounded

@@ -383,7 +383,13 @@ class Statements(Walker):
             return []
 
     def execute_With(self, node: ast.With) -> None:
-        """``with context as name: …`` of a class in Python, and of NumPy's ``errstate``."""
+        """``with context as name: …`` of a class in Python, of NumPy's ``errstate``, and of
+        ``suppress``.
+        """
+        handled = self._suppressed(node)
+        if handled is not None:
+            self._handled(handled)
+            return
         contexts = []
         for item in node.items:
             contexts.append(self._enter(item))
@@ -404,6 +410,24 @@ class Statements(Walker):
                 )
         else:
             self.execute(node.body)
+
+    def _suppressed(self, node: ast.With) -> ast.Try | None:
+        """``with contextlib.suppress(error, …)``, before other contexts or alone, as ``try``."""
+        item, *rest = node.items
+        context = item.context_expr
+        if item.optional_vars or not isinstance(context, ast.Call) or context.keywords:
+            return None
+        if not isinstance(context.func, ast.Name | ast.Attribute):
+            return None
+        function = self.evaluate(context.func)
+        if not isinstance(function, Known) or function.object is not contextlib.suppress:
+            return None
+        classes: ast.expr = ast.Tuple(context.args, ast.Load())
+        if len(context.args) == 1 and not isinstance(context.args[0], ast.Starred):
+            classes = context.args[0]
+        body: list[ast.stmt] = [ast.With(rest, node.body)] if rest else node.body
+        made = ast.Try(body, [ast.ExceptHandler(classes, None, [ast.Pass()])], [], [])
+        return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def _under(self, handler: Handler, action: Callable[[], None]) -> None:
         """Runs an action whose exceptions meet a handler."""

@@ -94,14 +94,21 @@ class Made:
 
     def traced_whole(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Traces a call. Raises TypeError if something in it took no variable and the function has
-        handled that: Python goes another way there.
+        handled that: Python goes another way there. What the function then raises is marked.
         """
         before = _core.refusals()
-        found = self.traced(*args, **kwargs)
+        try:
+            found = self.traced(*args, **kwargs)
+        except Exception as error:
+            if _core.refusals() != before and not getattr(error, "takes_no_variable", False):
+                # Its class may let nothing be set.
+                vars(error)["takes_no_variable"] = True
+                vars(error).setdefault("__notes__", []).append(HANDLED)
+            raise
         if _core.refusals() != before:
-            error = TypeError(HANDLED)
-            error.takes_no_variable = True  # type: ignore[attr-defined]
-            raise error
+            refusal = TypeError(HANDLED)
+            refusal.takes_no_variable = True  # type: ignore[attr-defined]
+            raise refusal
         return found
 
     def specialize(self, *args: Any) -> Any:

@@ -1,6 +1,8 @@
 """Exceptions that a function raises and its caller handles, beside functions of ``math``."""
 
+import contextlib
 import math
+from contextlib import suppress
 
 import numpy as np
 
@@ -287,3 +289,37 @@ def item_of_a_range(x):
         return x * range(2, 8, 2)[int(x)]
     except IndexError:
         return -x
+
+
+@at(2.5)
+@at(-2.5)
+def suppressed(x):
+    with contextlib.suppress(ValueError):
+        x += math.log(x)
+        x *= 2.0
+    return x * x
+
+
+@at(2.5)
+@at(1.5)
+def suppressed_in_a_loop(x):
+    total = 0.0
+    for i in range(5):
+        with suppress(ZeroDivisionError, ValueError), np.errstate(all="ignore"):
+            total += 1.0 / (i - 3)
+            total += math.sqrt(x - i)
+            if i == 1:
+                continue
+        total *= 1.5
+    return total
+
+
+@at(2.0)
+@at(-2.0)
+def not_suppressed(x):
+    kinds = (IndexError, KeyError)
+    try:
+        with suppress(*kinds), suppress(kinds):
+            return math.sqrt(x)
+    except ValueError:
+        return 3.0 * x

@@ -14,6 +14,8 @@ def exact_sum(values):
 
 @at([1.0, 1e100, 1.0, -1e100])
 @at([2.0**53, 1.0, 2.0**-60])
+@at([1.0, 2.0**-53, 5e-324])
+@at([1.0 + 2.0**-52, 2.0**-53, -5e-324])
 def sum_that_cancels(values):
     return math.fsum(values)
 
