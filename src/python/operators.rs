@@ -116,6 +116,14 @@ impl PyVariable {
     }
 }
 
+/// Whether `float` takes an array of one element that has axes: not since NumPy 2.4.
+fn float_takes_axes(py: Python<'_>) -> bool {
+    let one = py
+        .import("numpy")
+        .and_then(|numpy| numpy.call_method1("ones", (1,)));
+    one.is_ok_and(|one| one.call_method0("__float__").is_ok())
+}
+
 #[pymethods]
 impl PyVariable {
     fn __divmod__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
@@ -199,12 +207,9 @@ impl PyVariable {
             let text = "float() of an argument that is differentiated, or of what was computed from it, \
                         would lose the gradient: use np.sin for math.sin and so on, np.stack or \
                         wyrmling.array to fill an array, and .item() for the plain number";
-            // An array of several elements is no number in Python either. Of one with axes NumPy says
-            // whether it is: not since 2.4.
+            // An array of several elements is no number in Python either.
             let ty = self.ty()?;
-            let ones = |shape| py.import("numpy")?.call_method1("ones", (shape,));
-            let is_number =
-                ty.size() == 1 && (ty.ndim() == 0 || ones(1)?.call_method0("__float__").is_ok());
+            let is_number = ty.size() == 1 && (ty.ndim() == 0 || float_takes_axes(py));
             return Err(takes_no_variable(py, text.to_owned(), is_number));
         }
         self.is_fixed("float()", "np.sin for math.sin and so on")?;
