@@ -435,6 +435,18 @@ def test_what_a_finalizer_does_within_a_collection_is_no_danger() -> None:
     assert x.grad.tolist() == [2.0, 4.0]
 
 
+def is_collected_after_use(build: Callable[[], tuple[Any, Any]]) -> None:
+    """Checks a graph by its first and last variable: the collector meets it in use and later."""
+    x, y = build()
+    gc.collect()
+    y.backward()
+    assert x.grad == 1.0
+    held = weakref.ref(x)
+    del x, y
+    gc.collect()
+    assert held() is None
+
+
 def test_a_deep_graph_with_a_hook_is_shown_without_recursion() -> None:
     def build() -> tuple[Any, Any]:
         x = wy.Variable(1.0)
@@ -446,14 +458,7 @@ def test_a_deep_graph_with_a_hook_is_shown_without_recursion() -> None:
         x.register_hook(lambda g: touch(kept))
         return x, y
 
-    x, y = build()
-    gc.collect()
-    y.backward()
-    assert x.grad == 1.0
-    held = weakref.ref(x)
-    del x, y
-    gc.collect()
-    assert held() is None
+    is_collected_after_use(build)
 
 
 @pytest.mark.parametrize("circle", [False, True])
@@ -470,11 +475,4 @@ def test_a_deep_graph_with_a_hook_at_each_node_is_hidden_again_without_recursion
             kept.append(y)
         return x, y
 
-    x, y = build()
-    gc.collect()
-    y.backward()
-    assert x.grad == 1.0
-    held = weakref.ref(x)
-    del x, y
-    gc.collect()
-    assert held() is None
+    is_collected_after_use(build)

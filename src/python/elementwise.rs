@@ -18,7 +18,7 @@ use super::convert::{self, type_name};
 use super::operand::{answer, computed, node, pair};
 use super::variable::PyVariable;
 use crate::graph::{Variable, ops};
-use crate::rules::{self, Described, OpRef, Operator};
+use crate::rules::{self, DescribedReference, OpRef, Operator};
 
 /// What computes an elementwise function.
 #[derive(Clone, Copy)]
@@ -268,7 +268,7 @@ macro_rules! python_files {
 rules::elementwise_files!(python_files);
 
 /// Each function with what the rule table says of it.
-pub(super) fn described() -> Vec<(Described, &'static Elementwise)> {
+pub(super) fn described() -> Vec<(DescribedReference, &'static Elementwise)> {
     let described = rules::descriptions().into_iter().filter_map(|entry| {
         let described = entry.reference?;
         let function = all().find(|function| function.name == described.function)?;

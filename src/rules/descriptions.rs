@@ -13,11 +13,11 @@ pub(crate) struct Description {
     pub formula: &'static str,
     pub source: &'static str,
     pub internal: Option<&'static str>,
-    pub reference: Option<Described>,
+    pub reference: Option<DescribedReference>,
 }
 
 /// A [`Reference`] as it is read back from the text and the numbers.
-pub(crate) struct Described {
+pub(crate) struct DescribedReference {
     pub function: &'static str,
     pub numpy: Vec<&'static str>,
     pub scipy: Vec<&'static str>,
@@ -167,7 +167,7 @@ pub(crate) fn descriptions() -> Vec<Description> {
                 (domain, (0..number() as usize).map(|_| number()).collect())
             });
             let (domains, special) = operands.unzip();
-            Described {
+            DescribedReference {
                 function,
                 numpy,
                 scipy,

@@ -100,7 +100,7 @@ use std::sync::Arc;
 pub use algebra::{Algebra, Ex, Id};
 pub(crate) use bag_index::BagIndex;
 #[cfg(feature = "python")]
-pub(crate) use descriptions::{Described, Description, descriptions};
+pub(crate) use descriptions::{DescribedReference, Description, descriptions};
 pub(crate) use element_function::ElementFunction;
 pub use elementwise::*;
 pub use form::Form;

@@ -210,6 +210,8 @@ class ImplicitALS(VectorModel):
             KeyError: an item that the model does not know.
             TypeError: one id alone, or what is no id, or no number.
             ValueError: not one value for each item, or a value below 0 or too large.
+            FloatingPointError: values so large, or a penalty so small, that few digits of the
+                solution would be right.
         """
         if values is None:
             return super().fold_in(history)
@@ -225,7 +227,7 @@ class ImplicitALS(VectorModel):
     def _query(self, items: Numbers, amounts: FloatArray | None = None) -> FloatArray:
         """The vector of a new user: the exact solution while items stay as they are."""
         amounts = np.ones(len(items), np.float32) if amounts is None else amounts
-        self._extra(amounts)
+        self._extra(amounts)  # refuses what training would
         matrix, sides = self._system(items, amounts.astype(np.float64))
         with np.errstate(over="ignore"):
             found: FloatArray = _solution(matrix, sides.sum(axis=0)).astype(np.float32)

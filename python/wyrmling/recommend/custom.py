@@ -115,6 +115,9 @@ class Custom(NegativeSampling):
     def fold_in(self, history: Iterable[Id], *, values: Iterable[float] | None = None) -> NewUser:
         """A user that the model was not trained on, as :meth:`.Recommender.fold_in`.
 
+        Numbers and arrays that the loss finds outside of itself count as they were for the first
+        new user since the model was fitted or loaded.
+
         Args:
             history: ids of items.
             values: a finite number for each, if the loss asks for a value: an item that occurs more
