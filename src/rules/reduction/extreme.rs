@@ -21,6 +21,7 @@ fn pick<T: Real, O: Extreme>(a: T, b: T) -> T {
 }
 
 multiversion! {
+    @avx2
     /// The one of several numbers that is kept.
     #[inline(never)]
     fn extreme<T: Real, O: Extreme>(first: T, x: &[T]) -> T {
