@@ -123,6 +123,39 @@ impl Handle {
         }
     }
 
+    /// The slot of something that is no leaf and no view, in the thread that built it, if elements of it
+    /// [may be assigned](Slot::assign) one by one, and its node without those that were.
+    ///
+    /// # Errors
+    /// As [`node`](Self::node).
+    pub(super) fn elements(&self) -> Result<Option<(&Slot, Variable)>> {
+        reserve::check()?;
+        if !self.is_here() || leaf_id(&self.node).is_some() {
+            return Ok(None);
+        }
+        let slot = self.slot();
+        Ok(slot.without_elements().map(|node| (&**slot, node)))
+    }
+
+    /// Whether [elements](Self::elements) were assigned that the node lacks.
+    #[inline]
+    pub(super) fn lacks_elements(&self) -> bool {
+        self.slot.get().is_some_and(|slot| slot.lacks_elements())
+    }
+
+    /// The node, or one of the same type and shape that lacks [elements](Self::elements).
+    ///
+    /// # Errors
+    /// As [`node`](Self::node).
+    pub(super) fn any_value(&self) -> Result<Cow<'_, Variable>> {
+        if self.lacks_elements()
+            && let Some((_, node)) = self.elements()?
+        {
+            return Ok(Cow::Owned(node));
+        }
+        self.node()
+    }
+
     /// Whether it is what an operator gave, and no view. Without axes that is a number in NumPy, while
     /// what was given as an array stays one, and `x[...]` makes one of a number.
     pub(super) fn is_result(&self) -> bool {
@@ -177,6 +210,14 @@ impl Handle {
     /// Whether this is a view of another.
     pub(super) fn is_view(&self) -> bool {
         self.slot.get().is_some_and(|slot| slot.is_view())
+    }
+
+    /// Whether this is a view of `other`, which is none.
+    pub(super) fn is_view_of(&self, other: &Handle) -> bool {
+        match (self.slot.get(), other.slot.get()) {
+            (Some(slot), Some(root)) => slot.is_view_of(root),
+            _ => false,
+        }
     }
 
     /// Whether this is the view of `other` by just these items of a slice, as it is now.

@@ -12,16 +12,17 @@
 use numpy::PyUntypedArray;
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyEllipsis, PyFloat, PyInt, PyList, PyRange, PySlice, PyTuple};
 
 use super::convert::{self, type_name};
 use super::element_type::ElementType;
+use super::handle::Handle;
 use super::operand;
 use super::variable::PyVariable;
 use crate::array::{Dense, Shape, show_shape, size};
 use crate::graph::{Variable, ops};
 use crate::python::once::intern;
-use crate::rules::SliceItem;
+use crate::rules::{self, SliceItem};
 
 /// One end of a slice.
 fn bound(slice: &Bound<'_, PySlice>, name: &str) -> PyResult<Option<i64>> {
@@ -347,6 +348,77 @@ pub(super) fn get(x: &Variable, key: &Bound<'_, PyAny>) -> PyResult<(Variable, b
         IndexKey::Other(key) => ops::take_flat(x, places(&ty.shape, &key)?)?,
     };
     Ok((found, false))
+}
+
+/// The place of the element or row of `x` that a key names by plain integers, and by how many axes; `None` for
+/// another key.
+fn place(x: &Variable, key: &Bound<'_, PyAny>) -> PyResult<Option<(u32, usize)>> {
+    let shape = x.ty()?.shape;
+    let integers = match key.cast::<PyTuple>() {
+        Ok(integers) => integers.clone(),
+        Err(_) => PyTuple::new(key.py(), [key])?,
+    };
+    let axes = integers.len();
+    // Places of elements are 32 bits wide.
+    if !(1..=shape.len()).contains(&axes) || u32::try_from(size(&shape)).is_err() {
+        return Ok(None);
+    }
+    Ok(position(&integers, &shape[..axes]).map(|place| (place as u32, axes)))
+}
+
+/// `x[key]` for one element, where some were assigned to that the node of `x` lacks.
+pub(super) fn get_element(x: &Handle, key: &Bound<'_, PyAny>) -> PyResult<Option<Variable>> {
+    if !x.lacks_elements() {
+        return Ok(None);
+    }
+    let Some((slot, node)) = x.elements()? else {
+        return Ok(None);
+    };
+    let ndim = node.ty()?.ndim();
+    let Some((place, axes)) = place(&node, key)?.filter(|(_, axes)| *axes == ndim) else {
+        return Ok(None);
+    };
+    Ok(match slot.element(place, axes) {
+        // A node of its own, as a slice would have.
+        Some(number) => Some(ops::unary(&rules::Positive, &number)?),
+        None if slot.takes_elements(axes) => Some(get(&node, key)?.0),
+        None => None,
+    })
+}
+
+/// `x[key] = value` for one element or row, without a node for all the others; `false`, and nothing done, if it
+/// is something else.
+pub(super) fn assign_element(
+    x: &Handle,
+    key: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<bool> {
+    // No code of the caller's runs meanwhile. `x[key] += v` has assigned to the view when it assigns that.
+    let is_plain = match value.cast::<PyVariable>() {
+        Ok(value) => !value.get().handle.is_view_of(x),
+        Err(_) => value.cast_exact::<PyFloat>().is_ok() || value.cast_exact::<PyInt>().is_ok(),
+    };
+    if !is_plain {
+        return Ok(false);
+    }
+    let Some((slot, node)) = x.elements()? else {
+        return Ok(false);
+    };
+    if node.is_discrete() || !node.dtype().is_real() || node.input_below() {
+        return Ok(false);
+    }
+    let Some((place, axes)) = place(&node, key)? else {
+        return Ok(false);
+    };
+    let Some(value) = operand::other("replace", &node, value)? else {
+        return Ok(false);
+    };
+    let (shape, row) = (value.ty()?.shape, &node.ty()?.shape[axes..]);
+    if shape[..] != *row || (!row.is_empty() && value.input_below()) {
+        return Ok(false);
+    }
+    slot.assign(place, axes, ops::assigned(&node, &value, row.len())?)?;
+    Ok(true)
 }
 
 /// `x` as it is after `x[key] = value`.

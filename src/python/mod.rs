@@ -22,6 +22,7 @@ mod custom_sampler;
 mod depth;
 mod drawing;
 mod element_type;
+mod elements;
 mod elementwise;
 mod error;
 mod export;

@@ -222,15 +222,14 @@ impl PyVariable {
         PyFloat::new(py, self.single(py)?).call_method0(intern!(py, "__trunc__"))
     }
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Some(found) = index::get_element(&self.handle, key)? {
+            return Ok(Self::scalar(found));
+        }
         let node = self.node()?;
         Ok(match index::get(&node, key)? {
             (found, true) => self.view(&node, found),
-            (found, false) => {
-                let mut found = Self::new(found);
-                // Without axes a number, which operators in place do not write to.
-                found.scalar = true;
-                found
-            }
+            // Without axes a number, which operators in place do not write to.
+            (found, false) => Self::scalar(found),
         })
     }
     fn __setitem__(
@@ -239,6 +238,9 @@ impl PyVariable {
         value: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let variable = slf.get();
+        if index::assign_element(&variable.handle, key, value)? {
+            return Ok(());
+        }
         if variable.is_scalar() && variable.ty()?.ndim() == 0 {
             return Err(PyTypeError::new_err(
                 "x[...] = v: a number has no elements to assign to, in NumPy too: give it another \

@@ -107,6 +107,13 @@ impl PyVariable {
         }
     }
 
+    /// A number: without axes it is no array.
+    pub(super) fn scalar(node: Variable) -> Self {
+        let mut number = PyVariable::new(node);
+        number.scalar = true;
+        number
+    }
+
     /// Shows the collector what the graph holds.
     pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         self.handle.links().traverse(visit)?;
@@ -183,7 +190,7 @@ impl PyVariable {
 
     /// The type and shape of the value.
     pub(super) fn ty(&self) -> PyResult<Type> {
-        Ok(self.node()?.ty()?)
+        Ok(self.handle.any_value()?.ty()?)
     }
 
     /// The result of an operator without attributes.

@@ -16,6 +16,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
+use super::elements::Elements;
 use super::holders::{Holding, What};
 use crate::error::{Error, Result};
 use crate::graph::{Kind, Variable, ops};
@@ -27,6 +28,8 @@ use crate::rules::{
 /// Which node a name stands for. See the [module documentation](self).
 pub(super) struct Slot {
     node: RefCell<Variable>,
+    /// Elements that the node lacks, of a slot that is no view.
+    elements: RefCell<Elements>,
     /// How often the node was replaced, counted in slots that are no views.
     changes: Cell<u64>,
     origin: ViewOrigin,
@@ -136,6 +139,7 @@ impl Slot {
     fn of(node: Variable, origin: ViewOrigin) -> Self {
         Slot {
             node: RefCell::new(node),
+            elements: RefCell::default(),
             changes: Cell::new(0),
             origin,
         }
@@ -194,11 +198,63 @@ impl Slot {
         Some(Slot::of(node.clone(), ViewOrigin::PartOf(view)))
     }
 
+    /// The node without the elements that [were assigned](Self::assign) since; `None` for a view.
+    pub(super) fn without_elements(&self) -> Option<Variable> {
+        matches!(self.origin, ViewOrigin::Own).then(|| self.node.borrow().clone())
+    }
+
+    /// Whether some [elements](Self::assign) are not in the node yet.
+    pub(super) fn lacks_elements(&self) -> bool {
+        !self.elements.borrow().is_empty()
+    }
+
+    /// Whether what the node lacks, if anything, are elements or rows by so many axes.
+    pub(super) fn takes_elements(&self, axes: usize) -> bool {
+        self.elements.borrow().takes(axes)
+    }
+
+    /// What was assigned to a place by so many axes, if the node lacks it.
+    pub(super) fn element(&self, place: u32, axes: usize) -> Option<Variable> {
+        self.elements.borrow().get(place, axes).cloned()
+    }
+
+    /// Assigns something of its type to one element or row, by the first `axes`, of what is no view.
+    ///
+    /// # Errors
+    /// As [`node`](Self::node).
+    pub(super) fn assign(&self, place: u32, axes: usize, value: Variable) -> Result<()> {
+        while !self.elements.borrow().takes(axes) {
+            self.write_elements()?;
+        }
+        self.changes.set(self.changes.get() + 1);
+        let old = self.elements.borrow_mut().set(place, axes, value);
+        // Nothing is borrowed when a node is dropped.
+        drop(old);
+        Ok(())
+    }
+
+    /// Makes a node that has all elements.
+    ///
+    /// # Errors
+    /// As [`Elements::written`]; the elements are kept then.
+    fn write_elements(&self) -> Result<()> {
+        while self.lacks_elements() {
+            let (now, elements) = (self.changes.get(), self.elements.borrow().clone());
+            let node = elements.written(&self.node.borrow().clone())?;
+            // A handler of signals may have assigned more.
+            if self.changes.get() == now {
+                let old = (self.node.replace(node), self.elements.take());
+                drop(old);
+            }
+        }
+        Ok(())
+    }
+
     /// The node as it is now.
     ///
     /// # Errors
     /// [`Error::Value`] if its array was assigned to, and it depends on memory whether that is to
-    /// be seen.
+    /// be seen, and as [`Elements::written`].
     pub(super) fn node(&self) -> Result<Variable> {
         // From here towards the root those that have not seen its last change. A loop: there may
         // be many.
@@ -220,6 +276,7 @@ impl Slot {
             stale.push(at);
             at = &view.base;
         }
+        at.write_elements()?;
         for slot in stale.into_iter().rev() {
             if let ViewOrigin::PartOf(view) = &slot.origin {
                 let mut node = view.base.node.borrow().clone();
@@ -266,6 +323,11 @@ impl Slot {
         if matches!(at.origin, ViewOrigin::Leaf) {
             return Ok(false);
         }
+        if at.lacks_elements() {
+            return Err(Error::State(
+                "assignment: an element was assigned to meanwhile, and that would be lost".into(),
+            ));
+        }
         let now = at.changes.get() + 1;
         at.changes.set(now);
         // Old nodes are dropped when nothing is borrowed.
@@ -293,6 +355,11 @@ impl Slot {
         !matches!(self.origin, ViewOrigin::Own)
     }
 
+    /// Whether this is a view of `root`, or of a view of it.
+    pub(super) fn is_view_of(&self, root: &Rc<Slot>) -> bool {
+        matches!(&self.origin, ViewOrigin::PartOf(view) if Rc::ptr_eq(&view.root, root))
+    }
+
     /// Whether this is the view of `base` by one slice of these items, and has seen all changes.
     pub(super) fn is_slice_of(&self, base: &Rc<Slot>, items: &[SliceItem]) -> bool {
         let ViewOrigin::PartOf(view) = &self.origin else {
@@ -313,6 +380,7 @@ impl Slot {
 impl Holding for Slot {
     fn held(&self) -> Vec<What> {
         let mut held = vec![What::Node(self.node.borrow().clone())];
+        held.extend(self.elements.borrow().values().cloned().map(What::Node));
         if let ViewOrigin::PartOf(view) = &self.origin {
             let others = view.links.iter().flat_map(|link| &link.others);
             held.extend(others.cloned().map(What::Node));

@@ -112,7 +112,10 @@ pub fn take_flat(x: &Variable, places: Dense<u32>) -> Result<Variable> {
 
 /// `values` without leading axes of length 1 beyond `ndim`, as an assignment drops them, and of
 /// the element type of `x`.
-fn assigned(x: &Variable, values: &Variable, ndim: usize) -> Result<Variable> {
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn assigned(x: &Variable, values: &Variable, ndim: usize) -> Result<Variable> {
     let values = match () {
         () if x.is_boolean() && !values.is_boolean() => truth(values)?,
         () if x.is_integer() && x.dtype().is_real() => whole(values)?,

@@ -1,0 +1,90 @@
+//! Elements and rows that were assigned one by one (`y[i] = v`), and are not in their array's node yet.
+//!
+//! A node never changes, so each assignment would make another of all elements: an array that a loop fills
+//! would take memory and time by the square of its length. So what is assigned by plain integers waits here
+//! until somebody asks for the array, which then gets one node for all of it. Who asks for a single element
+//! that waits gets its number, as `y[i] = a * y[i - 1]` does. A row that is asked for is a view in NumPy: then
+//! the array is asked for.
+
+use std::collections::HashMap;
+
+use crate::array::{Dense, Shape, size};
+use crate::error::Result;
+use crate::graph::{Variable, ops};
+use crate::rules::SliceItem;
+
+/// Parts of an array by their places. See the [module documentation](self).
+#[derive(Default, Clone)]
+pub(super) struct Elements {
+    /// By how many axes, the first ones, a place counts: all name single elements, fewer rows.
+    axes: usize,
+    /// In the order in which places were first assigned to. The last of their axes runs fastest.
+    assigned: Vec<(u32, Variable)>,
+    /// Where in `assigned` a place is.
+    at: HashMap<u32, usize>,
+}
+
+impl Elements {
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.assigned.is_empty()
+    }
+
+    /// Whether places count by so many axes, or none is there yet.
+    pub(super) fn takes(&self, axes: usize) -> bool {
+        self.is_empty() || self.axes == axes
+    }
+
+    /// What was assigned.
+    pub(super) fn values(&self) -> impl Iterator<Item = &Variable> {
+        self.assigned.iter().map(|(_, value)| value)
+    }
+
+    /// What was last assigned to a place by so many axes.
+    pub(super) fn get(&self, place: u32, axes: usize) -> Option<&Variable> {
+        let at = *self.at.get(&place).filter(|_| self.axes == axes)?;
+        Some(&self.assigned[at].1)
+    }
+
+    /// Assigns to a place by axes that it [takes](Self::takes), and gives back what was there.
+    pub(super) fn set(&mut self, place: u32, axes: usize, value: Variable) -> Option<Variable> {
+        self.axes = axes;
+        if let Some(&at) = self.at.get(&place) {
+            return Some(std::mem::replace(&mut self.assigned[at].1, value));
+        }
+        self.at.insert(place, self.assigned.len());
+        self.assigned.push((place, value));
+        None
+    }
+
+    /// `x` with these elements.
+    ///
+    /// # Errors
+    /// What ends long work, and that there is no memory.
+    pub(super) fn written(&self, x: &Variable) -> Result<Variable> {
+        let shape = x.ty()?.shape;
+        let (first, row) = shape.split_at(self.axes);
+        if let [(place, value)] = self.assigned.as_slice() {
+            let mut items = Vec::new();
+            let mut rest = *place as usize;
+            for &n in first.iter().rev() {
+                items.push(SliceItem::At((rest % n) as i64));
+                rest /= n;
+            }
+            items.reverse();
+            return ops::slice_replace(x, items, value);
+        }
+        // All elements are fewer than 2^32.
+        let width = size(row) as u32;
+        let places = self
+            .assigned
+            .iter()
+            .flat_map(|(place, _)| place * width..(place + 1) * width);
+        let shape: Shape = std::iter::once(self.assigned.len())
+            .chain(row.iter().copied())
+            .collect();
+        let places = Dense::new(&shape, places.collect())?;
+        let values: Vec<Variable> = self.values().cloned().collect();
+        ops::replace(x, &places, &ops::stack(&values, 0)?)
+    }
+}
