@@ -26,9 +26,9 @@
 //! that looks at a flag or a lock. Evaluation calls Python (an operator or hook of the caller's,
 //! handlers of signals), which releases the lock when it likes. Other threads may run meanwhile, but
 //! of this graph they can only drop handles, or read what never changes in a leaf (`param`, `leaf_id`,
-//! `input_id`, `name`) and a flag (`is_read`); `node`, `original` and with them `replace` refuse
-//! them all else. A drop touches reference counts and, where one becomes zero, a node that nobody
-//! else holds, so none that the walk under way will see; the walk holds every node that it visits.
+//! `input_id`, `name`); `node`, `original`, `elements` and with them `replace` refuse them all else. A
+//! drop touches reference counts and, where one becomes zero, a node that nobody else holds, so none
+//! that the walk under way will see; the walk holds every node that it visits.
 //! The garbage collector runs in any thread that holds the lock; it reads who holds which node
 //! ([`super::collect`]), and what references it copies it drops again. A node has no tie to its thread
 //! but the numbers of walks over it (`mark`) and its own (`serial`), which `node` keeps from being used
@@ -71,8 +71,6 @@ pub(super) struct Handle {
     /// What takes its place once something is assigned to it (`x[i] = v`, `x += v`), and what its
     /// views share; made when it is first needed.
     slot: OnceCell<Rc<Slot>>,
-    /// Whether anybody asked for the node.
-    read: Cell<bool>,
     /// What the garbage collector sees of the graph.
     links: Links,
 }
@@ -94,7 +92,6 @@ impl Handle {
             owner: this_thread(),
             node,
             slot: OnceCell::new(),
-            read: Cell::new(false),
             links: Links::default(),
         }
     }
@@ -116,7 +113,6 @@ impl Handle {
         if !self.is_here() {
             return self.elsewhere();
         }
-        self.read.set(true);
         match self.slot.get() {
             None => Ok(Cow::Borrowed(&self.node)),
             Some(slot) => slot.node().map(Cow::Owned),
@@ -140,7 +136,8 @@ impl Handle {
     /// Whether [elements](Self::elements) were assigned that the node lacks.
     #[inline]
     pub(super) fn lacks_elements(&self) -> bool {
-        self.slot.get().is_some_and(|slot| slot.lacks_elements())
+        let slot = self.slot.get().filter(|_| self.is_here());
+        slot.is_some_and(|slot| slot.lacks_elements())
     }
 
     /// The node, or one of the same type and shape that lacks [elements](Self::elements).
@@ -268,11 +265,6 @@ impl Handle {
         std::iter::once(What::Node(self.node.clone()))
             .chain(slot)
             .collect()
-    }
-
-    /// Whether anybody asked for the node.
-    pub(super) fn is_read(&self) -> bool {
-        self.read.get()
     }
 
     #[cold]

@@ -90,12 +90,6 @@ fn as_number(variable: &Bound<'_, PyVariable>) -> PyResult<PyVariable> {
     Ok(PyVariable::number(node, true))
 }
 
-/// Whether anybody has used a variable.
-#[pyfunction]
-fn is_read(variable: &Bound<'_, PyVariable>) -> bool {
-    variable.get().handle.is_read()
-}
-
 /// Whether a gradient flows through a variable.
 #[pyfunction]
 fn differentiable(variable: &Bound<'_, PyVariable>) -> PyResult<bool> {
@@ -255,7 +249,6 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(is_number, module)?)?;
     module.add_function(wrap_pyfunction!(is_scalar, module)?)?;
     module.add_function(wrap_pyfunction!(as_number, module)?)?;
-    module.add_function(wrap_pyfunction!(is_read, module)?)?;
     module.add_function(wrap_pyfunction!(differentiable, module)?)?;
     module.add_function(wrap_pyfunction!(captures, module)?)?;
     module.add_function(wrap_pyfunction!(gradients, module)?)?;
