@@ -118,7 +118,7 @@ def build_wheel(
             ``needs="numpy"`` a model without vectors; with ``"wyrmling"`` one of a class of yours,
             which the wheel could not import.
         ValueError: a name or version that is none, or a file that is no model.
-        RuntimeError: the model was not fitted.
+        RuntimeError: the model was not fitted, or has no histories that it scores by.
 
     >>> import tempfile
     >>> from wyrmling.datasets import make_interactions
