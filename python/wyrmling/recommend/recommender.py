@@ -244,7 +244,7 @@ class Recommender(Stateful, ABC):
         cold_start: Literal["error", "popular"] = "error",
     ) -> Any:
         """The items with the highest scores, the highest first. Equal scores rank by number, before
-        what all of a user have in common is added, their bias, which may round others to equal ones.
+        what all of a user's have in common is added, a bias, which may round others to equal ones.
 
         Args:
             users: a user's id, several, or new users that :meth:`fold_in` has made.
