@@ -133,6 +133,13 @@ impl<T> Grow for Vec<T> {
     }
 }
 
+impl Grow for String {
+    #[inline]
+    fn try_grow(&mut self, more: usize) -> bool {
+        self.try_reserve(more).is_ok()
+    }
+}
+
 impl<A: smallvec::Array> Grow for SmallVec<A> {
     #[inline]
     fn try_grow(&mut self, more: usize) -> bool {

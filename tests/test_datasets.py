@@ -324,6 +324,25 @@ def test_bad_files_are_named_with_the_line(tmp_path: Path) -> None:
         read_interactions(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'ann,tea\nbob,"rye\n' + b"cid,oat\n" * 500_000,
+        b"ann,tea\nbob," + b"x" * 3_000_000 + b"\ncid,oat\n",
+        b"ann::tea\nbob::" + b"x" * 3_000_000,
+    ],
+    ids=["quote without end", "long field", "long field of colons"],
+)
+def test_a_line_has_an_end(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / "long"
+    path.write_bytes(text)
+    with pytest.raises(ValueError, match="long, line 2: found a line of more than 1048576 bytes"):
+        read_interactions(path)
+    # One of less is read.
+    path.write_bytes(text[:1_000_000] + (b'"' if b'"' in text else b""))
+    assert read_interactions(path).n_users == 2
+
+
 def test_made_up_data_has_the_structure_it_claims() -> None:
     data = make_interactions(500, 400, 30, seed=3)
     assert (data.n_users, data.n_items) == (500, 400)

@@ -55,6 +55,14 @@ def test_rare_modules_are_loaded_when_they_are_asked_for():
     assert "wyrmling.arrays" in loaded("import wyrmling; wyrmling.Variable([1.0]).cumsum()")
 
 
+def test_submodules_that_the_documentation_names_are_there():
+    named = set(re.findall(r"``(\w+)``", wy.__doc__.partition("The submodules:")[2]))
+    assert {"recommend", "serving"} <= named
+    code = f"import wyrmling; print(*(getattr(wyrmling, name).__name__ for name in {named}))"
+    assert {*run(code)} == {f"wyrmling.{name}" for name in named}
+    assert named <= {*wy.__all__}
+
+
 def test_each_name_is_there_in_a_fresh_process_whatever_is_asked_first():
     for name in ["where", "grad", "Drawing", "special", "recommend", "abs"]:
         code = f"import wyrmling; x = wyrmling.{name}; assert x is wyrmling.{name}; print(x)"

@@ -114,8 +114,8 @@ def test_ratings_count_if_asked_for(tmp_path: Path) -> None:
             unseen = {item for item, _ in model.recommend(user)}
             assert {"tea", "rye", "oat"} - unseen == liked
     assert "none is rated 6 or more, the highest 5" in run(*command, "--min-rating", "6", code=1)
-    assert "'good' is not a number" in run(*command, "--min-rating", "good", code=2)
-    assert "'nan' is not a number" in run(*command, "--min-rating", "nan", code=2)
+    assert "'good' is not a finite number" in run(*command, "--min-rating", "good", code=2)
+    assert "'nan' is not a finite number" in run(*command, "--min-rating", "nan", code=2)
 
     # What is not asked for may be anything.
     file.write_text("1,2,2020-01-01\n2,3,\n")
@@ -202,7 +202,7 @@ def test_recommend_takes_the_ratings_of_somebody_new(tmp_path: Path) -> None:
     expected = rated.recommend(rated.fold_in(["y", "x"], values=[4.5, -1]))
     assert [(r["item"], r["score"]) for r in answer["recommendations"]] == expected
     assert "values has 3 numbers" in run(*command, "--value", "2", code=1)
-    assert "'nan' is not a number" in run(*command, "--value", "nan", code=2)
+    assert "'nan' is not a finite number" in run(*command, "--value", "nan", code=2)
     alone = ["recommend", tmp_path / "model", "--user", "a", "--value", "2"]
     assert "--value is of no use without --history" in run(*alone, code=1)
 
@@ -228,6 +228,10 @@ def test_train_says_which_columns_it_took(tmp_path: Path) -> None:
     assert "user column 1, item column 2, no header, separated by ';'" in said
     assert "'x' is none of" in run(*command, "--delimiter", "x", code=2)
     assert "'0' is not a whole number from 1" in run(*command, "--user-column", "0", code=2)
+    large = str(2**63)
+    assert f"'{large}' is not a whole number from 1 to {2**63 - 1}" in run(
+        *command, "--user-column", large, code=2
+    )
     # Errors count columns as options do.
     said = run(*command, "--delimiter", ";", "--user-column", "9", code=1)
     assert "found 2 columns, expected one of number 9 for the user" in said

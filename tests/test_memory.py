@@ -277,6 +277,15 @@ WORKS = {
             loss, {i: rows}, sample={j: sampler}, optimizer=wy.Adam(), batch_size=4096
         )
     """,
+    "interactions": """
+        import tempfile
+        from pathlib import Path
+
+        directory = tempfile.TemporaryDirectory()
+        path = Path(directory.name, "lines.csv")
+        path.write_text("".join(f"user{n},item{n % 99},3\\n" for n in range(200_000)))
+        call = lambda: _core.read_interactions(path, None, None, True, None, None, None, [])
+    """,
     "pickles": """
         import pickle
         w = wy.Parameter(np.ones(6_000_000))

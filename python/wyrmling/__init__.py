@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         nn,
         recommend,
         sampling,
+        serving,
         special,
     )
     from ._names import *  # noqa: F403
@@ -88,6 +89,7 @@ __all__ = [
     "nn",
     "recommend",
     "sampling",
+    "serving",
     "special",
 ]
 __all__ += _names.__all__
@@ -95,7 +97,7 @@ __all__ += _names.__all__
 # Importing the package is to cost little: what follows loads functions and submodules when they
 # are asked for.
 _SUBMODULES = {"arrays", "datasets", "drawing", "evaluation", "linalg"}
-_SUBMODULES |= {"data", "nn", "recommend", "sampling", "special", "transforms"}
+_SUBMODULES |= {"data", "nn", "recommend", "sampling", "serving", "special", "transforms"}
 _HOMES = {name: module for module, names in _names.HOMES.items() for name in names.split()}
 
 

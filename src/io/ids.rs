@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::error::{Error, Result};
 use crate::rank::check_offsets;
+use crate::reserve;
 
 /// Ids between two looks at whether to stop.
 const IDS: usize = 1 << 16;
@@ -74,12 +75,27 @@ impl Ids {
         strings: impl IntoIterator<Item = S>,
         stop: &AtomicBool,
     ) -> Result<Ids> {
-        let (mut text, mut offsets) = (String::new(), vec![0]);
+        let mut ids = Ids::none();
         for string in strings {
-            text.push_str(string.as_ref());
-            offsets.push(text.len());
+            ids.push(string.as_ref())?;
         }
-        Ids::checked(text, offsets, stop)
+        Ids::checked(ids.text, ids.offsets, stop)
+    }
+
+    fn none() -> Ids {
+        Ids {
+            text: String::new(),
+            offsets: vec![0],
+        }
+    }
+
+    /// Appends an id, which is not compared with the others.
+    fn push(&mut self, id: &str) -> Result<()> {
+        reserve::grow(&mut self.text, id.len())?;
+        reserve::grow(&mut self.offsets, 1)?;
+        self.text.push_str(id);
+        self.offsets.push(self.text.len());
+        Ok(())
     }
 
     /// Number of ids.
@@ -126,26 +142,30 @@ impl Numbering {
     pub fn new() -> Numbering {
         Numbering {
             numbers: HashMap::new(),
-            ids: Ids {
-                text: String::new(),
-                offsets: vec![0],
-            },
+            ids: Ids::none(),
         }
     }
 
     /// The number of `id`, a new one if need be; none when 32 bits are used up.
-    pub fn number(&mut self, id: &str) -> Option<u32> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`].
+    pub fn number(&mut self, id: &str) -> Result<Option<u32>> {
         if let Some(&number) = self.numbers.get(id) {
-            return Some(number);
+            return Ok(Some(number));
         }
         // The last number stands for "no item" in rankings.
-        let number = u32::try_from(self.ids.len())
-            .ok()
-            .filter(|&n| n < u32::MAX)?;
+        let number = u32::try_from(self.ids.len());
+        let Some(number) = number.ok().filter(|&n| n < u32::MAX) else {
+            return Ok(None);
+        };
+        // For the text by which it is found.
+        reserve::ahead(1, id.len())?;
+        reserve::grow(&mut self.numbers, 1)?;
+        self.ids.push(id)?;
         self.numbers.insert(id.into(), number);
-        self.ids.text.push_str(id);
-        self.ids.offsets.push(self.ids.text.len());
-        Some(number)
+        Ok(Some(number))
     }
 
     /// How many ids there are.

@@ -35,7 +35,7 @@
 //! # Limits
 //!
 //! Memory is a small multiple of the file, mostly for ids. There are fewer than
-//! 2³² users and items. The first line is at most 64 KiB long.
+//! 2³² users and items. The first line is at most 64 KiB long, others 1 MiB.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -48,6 +48,7 @@ use super::lines::{Line, Lines, bad_line};
 use super::pipe::Pipe;
 use super::{Delimiter, Ids, file_error};
 use crate::error::{Error, Result};
+use crate::reserve;
 
 /// Lines between two looks at whether to stop.
 const LINES: usize = 1 << 14;
@@ -124,7 +125,7 @@ impl Format {
 ///
 /// [`Error::File`] when the system refuses to read it; [`Error::Value`] when there
 /// is no interaction in it, and for a line that is not one, with the number of the
-/// line; [`Error::Interrupted`] when stopped.
+/// line, or is longer than a megabyte; [`Error::Memory`]; [`Error::Interrupted`] when stopped.
 pub fn read(path: &Path, format: &Format, stop: &AtomicBool) -> Result<Interactions> {
     let refused = |error| file_error(path, &error);
     let name = path.display().to_string();
@@ -283,7 +284,10 @@ impl<'a> ReadSoFar<'a> {
         if let Some(rating) = &columns.rating {
             let rating = line.field(rating.at);
             match number(rating, self.delimiter) {
-                Some(number) => self.ratings.push(number),
+                Some(number) => {
+                    reserve::grow(&mut self.ratings, 1)?;
+                    self.ratings.push(number);
+                }
                 None if is_missing(rating) => {
                     let found = match rating {
                         "" => "an empty rating".to_owned(),
@@ -298,8 +302,8 @@ impl<'a> ReadSoFar<'a> {
         }
         let full = || bad("one user or item too many", "fewer than 2³² - 1");
         let known = (self.user_ids.len(), self.item_ids.len());
-        let user_number = self.user_ids.number(user).ok_or_else(full)?;
-        let item_number = self.item_ids.number(item).ok_or_else(full)?;
+        let user_number = self.user_ids.number(user)?.ok_or_else(full)?;
+        let item_number = self.item_ids.number(item)?.ok_or_else(full)?;
         // An id is compared with these words when it first occurs.
         for (id, what, is_new) in [
             (user, "user", user_number as usize == known.0),
@@ -310,6 +314,8 @@ impl<'a> ReadSoFar<'a> {
                 return Err(bad(&found, "an id"));
             }
         }
+        reserve::grow(&mut self.users, 1)?;
+        reserve::grow(&mut self.items, 1)?;
         self.users.push(user_number);
         self.items.push(item_number);
         Ok(())

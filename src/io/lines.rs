@@ -114,16 +114,25 @@ enum Cutter<T> {
     },
 }
 
-/// Text that knows whether its end was reached by a reader that wanted more.
+/// A line has at most so many bytes, and a few more that the reader has read ahead.
+const LONGEST_LINE: usize = 1 << 20;
+
+/// Text that knows whether its end was reached by a reader that wanted more, and how much of a line
+/// may still come.
 struct Watched<T> {
     text: T,
     ended: bool,
+    left: usize,
 }
 
 impl<T: Read> Read for Watched<T> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
         let read = self.text.read(buffer)?;
         self.ended = read == 0;
+        self.left = self.left.saturating_sub(read);
         Ok(read)
     }
 }
@@ -195,10 +204,25 @@ impl<'a, R: BufRead> Lines<'a, R> {
     fn cut(&mut self, line: &mut Line) -> Result<bool> {
         let refused =
             |error: std::io::Error| Error::File(format!("{}: {error}", self.name), error.kind());
+        let too_long = |number| {
+            let found = format!("a line of more than {LONGEST_LINE} bytes");
+            bad_line(
+                self.name,
+                number,
+                &found,
+                "a line break before, or the quote to be closed",
+            )
+        };
         let mut record = std::mem::take(&mut line.fields).into_byte_record();
         match &mut self.cutter {
             Cutter::Quoting(reader) => {
-                if !(reader.read_byte_record(&mut record)).map_err(|error| refused(error.into()))? {
+                let number = reader.position().line();
+                reader.get_mut().left = LONGEST_LINE;
+                let read = reader.read_byte_record(&mut record);
+                if read.is_err() && reader.get_ref().left == 0 {
+                    return Err(too_long(number));
+                }
+                if !read.map_err(|error| refused(error.into()))? {
                     return Ok(false);
                 }
                 let breaks = record.as_slice().iter().filter(|&&b| b == b'\n').count() as u64;
@@ -218,10 +242,14 @@ impl<'a, R: BufRead> Lines<'a, R> {
                 line: bytes,
             } => {
                 bytes.clear();
+                let mut text = text.take(LONGEST_LINE as u64);
                 if (text.read_until(b'\n', bytes)).map_err(refused)? == 0 {
                     return Ok(false);
                 }
                 *number += 1;
+                if text.limit() == 0 && bytes.last() != Some(&b'\n') {
+                    return Err(too_long(*number));
+                }
                 line.number = *number;
                 split(bytes, &mut record);
             }
@@ -261,7 +289,11 @@ fn quoting<T: Read>(delimiter: u8, text: T) -> Cutter<T> {
         .has_headers(false)
         .flexible(true);
     reader.terminator(csv::Terminator::Any(b'\n'));
-    let watched = Watched { text, ended: false };
+    let watched = Watched {
+        text,
+        ended: false,
+        left: LONGEST_LINE,
+    };
     Cutter::Quoting(Box::new(reader.from_reader(watched)))
 }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use numpy::{IntoPyArray, Ix1, PyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PyString};
 
 use super::argument::borrowed;
 use super::convert::type_name;
@@ -22,8 +22,8 @@ use crate::io::{Column, Delimiter, Ids, Taken, role_of};
 type ReadColumns<'py> = (
     Bound<'py, PyArray1<u32>>,
     Bound<'py, PyArray1<u32>>,
-    Vec<String>,
-    Vec<String>,
+    Bound<'py, PyList>,
+    Bound<'py, PyList>,
     Option<Bound<'py, PyArray1<f32>>>,
 );
 
@@ -81,6 +81,7 @@ fn column_role(name: &str) -> Option<&'static str> {
 ///     OSError: the file cannot be read.
 ///     ValueError: there is nothing in it, a line is bad, or the delimiter is unknown.
 ///     TypeError: a column that is neither a name nor a number.
+///     MemoryError: there is no memory for it.
 #[pyfunction]
 #[expect(
     clippy::too_many_arguments,
@@ -129,8 +130,8 @@ fn read_interactions<'py>(
         (
             read.users.into_pyarray(py),
             read.items.into_pyarray(py),
-            strings(&read.user_ids),
-            strings(&read.item_ids),
+            strings(py, &read.user_ids)?,
+            strings(py, &read.item_ids)?,
             read.ratings.map(|ratings| ratings.into_pyarray(py)),
         ),
         (
@@ -285,8 +286,13 @@ fn tensor_places<'py>(
     Ok((found.format, found.about, places))
 }
 
-fn strings(ids: &Ids) -> Vec<String> {
-    ids.iter().map(str::to_owned).collect()
+/// The ids as texts. There may be millions, so that a lack of memory is an error here.
+fn strings<'py>(py: Python<'py>, ids: &Ids) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for id in ids.iter() {
+        list.append(PyString::from_bytes(py, id.as_bytes())?)?;
+    }
+    Ok(list)
 }
 
 /// Adds all of this to the module.

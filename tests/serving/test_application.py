@@ -139,6 +139,16 @@ def test_a_new_user_may_have_ratings(tmp_path: Path) -> None:
         status, answer, _ = ask(served, "/recommend", question | {"values": wrong})
         assert (status, answer["error"]["code"]) == (400, "bad_value")
         assert "values" in answer["error"]["message"]
+    several = {"histories": [["a", "b"], ["c"]], "values": [[4, 1.5], [2]]}
+    _, answers, _ = ask(served, "/recommend", several)
+    assert [answer["items"] for answer in answers["histories"]] == [
+        pairs(rated.recommend(rated.fold_in(history, values=values)))
+        for history, values in zip(*several.values(), strict=True)
+    ]
+    for wrong in ([[4, 1.5]], [[4, 1.5], 2], [4, 1.5], [[4], [2]], 3, [[4, 1.5], ["a"]]):
+        status, answer, _ = ask(served, "/recommend", several | {"values": wrong})
+        assert (status, answer["error"]["code"]) == (400, "bad_value")
+        assert "values" in answer["error"]["message"]
     status, answer, _ = ask(served, "/recommend?history=a&values=4")
     assert status == 400
     assert answer["error"]["message"] == "values: expected a list of numbers, sent by POST"

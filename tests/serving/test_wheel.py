@@ -6,6 +6,7 @@ import base64
 import hashlib
 import importlib.util
 import json
+import signal
 import subprocess
 import sys
 import zipfile
@@ -21,6 +22,7 @@ from wyrmling.data import Interactions
 from wyrmling.datasets import make_interactions
 from wyrmling.recommend import BPR, Custom, ExplicitMF, Popularity, Recommender
 from wyrmling.serving import build_wheel
+from wyrmling.serving.wheel import _scratch
 
 
 @pytest.fixture(scope="module")
@@ -222,6 +224,31 @@ def test_a_wheel_is_whole_and_equal_models_make_equal_wheels(tmp_path: Path, mod
         model, "recs", directory=tmp_path / "a", needs="numpy", version="1!2.0rc1+a.0.1a"
     )
     assert numpy.name == "recs-1!2.0rc1+a.0.1a-py3-none-any.whl"
+
+
+WRITER = """
+import os, signal, sys
+from wyrmling.serving import build_wheel, wheel
+
+wheel._zip = lambda *args: os.kill(os.getpid(), signal.SIGKILL)
+build_wheel(sys.argv[1], "recs", directory=sys.argv[2])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders are locked on Unix alone")
+def test_what_a_killed_writer_left_is_removed(tmp_path: Path, model: BPR) -> None:
+    model.save(tmp_path / "model")
+    folder = tmp_path / "dist"
+    for _ in range(2):
+        command = [sys.executable, "-c", WRITER, str(tmp_path / "model"), str(folder)]
+        assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+        # The second one has removed what the first had left.
+        assert len(list(folder.iterdir())) == 1
+    # What another process is writing stays.
+    with _scratch(folder) as scratch:
+        wheel = build_wheel(model, "recs", directory=folder)
+        assert {file.name for file in folder.iterdir()} == {wheel.name, Path(scratch).name}
+    assert [file.name for file in folder.iterdir()] == [wheel.name]
 
 
 @pytest.mark.parametrize(

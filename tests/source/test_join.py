@@ -267,6 +267,7 @@ def test_straight():
     agrees(matrix, 1.5, 2.5)
     for f in (rows_are_one, late_binding, list_iterated_while_it_grows):
         agrees(f, 1.5)
+    agrees(iterator_gone_through_twice, 1.5)
 
 
 def list_changed_under_enumerate(x):
@@ -290,6 +291,20 @@ def list_changed_under_zip(x):
 def iterator_gone_through_twice(x):
     numbers = map(lambda v: v * 2, [x, 1.0])  # noqa: C417
     return sum(numbers) + sum(numbers)
+
+
+def reversed_before_it_grows(x):
+    xs = [x, 1.0]
+    backwards = reversed(xs)
+    xs.append(2.0)
+    return sum(i * v for i, v in enumerate(backwards))
+
+
+def dict_that_grows_under_a_zip(x):
+    d = {"a": x, "b": 1.0}
+    pairs = zip(d.values(), [2.0, 3.0], strict=False)
+    d["c"] = x
+    return sum(a * b for a, b in pairs)
 
 
 def values_seen_later(x):
@@ -341,7 +356,8 @@ def test_what_would_be_seen_later_is_refused():
     for f, text in (
         (list_changed_under_enumerate, "gone through"),
         (list_changed_under_zip, "gone through"),
-        (iterator_gone_through_twice, "iterator"),
+        (reversed_before_it_grows, "iterator"),
+        (dict_that_grows_under_a_zip, "iterator"),
         (attribute_that_a_class_makes, "__getattr__"),
     ):
         with pytest.raises(SourceError, match=text):

@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import inspect
 import linecache
 import math
 import sys
@@ -200,6 +201,30 @@ def test_who_watches_sees_every_line_or_call(watch):
     seen.clear()
     assert slope(2.0) == 12.0
     assert seen == []
+
+
+def test_a_call_with_little_stack_left_is_traced_alone():
+    def deep(calls):
+        return deep(calls - 1) if calls else slope(2.0)
+
+    used, depth = len(inspect.stack()), sys.getrecursionlimit()
+    for left in range(15, 100, 5):
+        text = "def f(x):\n    for _ in range(3):\n        x = np.sin(x * x)\n    return x\n"
+        f = made(text, f"<stack {left}>")
+        slope = wy.grad(f)
+        try:
+            there = deep(depth - used - left)
+        except RecursionError:
+            there = slope(2.0)
+        assert there == pytest.approx(slope(2.0), rel=1e-12)
+        seen = []
+        before = sys.getprofile()
+        sys.setprofile(lambda frame, *_, seen=seen: seen.append(frame.f_code))
+        try:
+            slope(2.0)
+        finally:
+            sys.setprofile(before)
+        assert f.__code__ not in seen, f"{left} calls left"
 
 
 def of_globals(x):

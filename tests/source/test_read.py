@@ -190,6 +190,39 @@ def test_an_edited_file(tmp_path):
         read.function(again)
 
 
+def test_what_was_asked_with_little_stack_left_is_read_later():
+    def asked(f, calls):
+        try:
+            return asked(f, calls - 1) if calls else bool(read.function(f))
+        except (RecursionError, Unreadable):
+            return False
+
+    used, depth = len(inspect.stack()), sys.getrecursionlimit()
+    nested = "(x - " * 40 + "x" + ")" * 40
+    answers = []
+    for left in range(5, 90):
+        found = registered(f"def f(x):\n    return {nested}\n", f"<cell left {left}>")
+        answers.append(asked(found["f"], depth - used - left))
+        assert text(found["f"]).startswith("def f(x):")
+    # There were too few calls left for some, and enough for others.
+    assert not answers[0]
+    assert answers[-1]
+
+
+@pytest.mark.parametrize("error", [RecursionError, MemoryError])
+def test_a_lack_of_memory_is_forgotten(monkeypatch, error):
+    found = registered("def f(x):\n    return x + 7\n", f"<cell {error.__name__}>")
+
+    def fails(*_):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(read, "_parsed", fails)
+        with pytest.raises(Unreadable, match="too little stack or memory left"):
+            read.function(found["f"])
+    assert "x + 7" in text(found["f"])
+
+
 def test_a_file_that_was_seen_before_it_was_edited(tmp_path):
     path = tmp_path / "seen_module.py"
     found = module(path, "def f(x):\n    return x + 1\n")

@@ -15,7 +15,7 @@ DELIMITERS = (",", ";", "|", "\t", "::")
 def whole(text: str) -> int:
     """A whole number from 0."""
     if not (text.isascii() and text.isdecimal() and int(text) < 2**63):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to {2**63 - 1}")
     return int(text)
 
 
@@ -29,7 +29,7 @@ def workers(text: str) -> int:
 def natural(text: str) -> int:
     """A whole number from 1."""
     if not (text.isascii() and text.isdecimal() and 0 < int(text) < 2**63):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {2**63 - 1}")
     return int(text)
 
 
@@ -53,7 +53,7 @@ def finite(text: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
     return number
 
 

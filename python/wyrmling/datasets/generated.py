@@ -53,7 +53,8 @@ def make_interactions(
     Args:
         n_users: number of users.
         n_items: number of items, at least 8, one for each genre.
-        per_user: median number of items a user chooses, each counted once.
+        per_user: median number of items a user chooses, each counted once; nobody has more than
+            half of all.
         skew: how unequal popularities are; 0 makes them equal.
         noise: how much of a taste is for all genres alike, from 0 to 1; with 1 all users have one
             taste, and nothing ranks better than popularity.

@@ -222,6 +222,7 @@ class Recommender(Stateful, ABC):
             KeyError: an id that the model does not know.
             TypeError: one id alone, a set, or what is no id.
             ValueError: columns of different length.
+            RuntimeError: the model is not fitted, or has no histories that it scores by.
         """
         model = self._snapshot()
         rows = numbers_of("users", model.user_ids, users, ordered=True)
@@ -242,7 +243,8 @@ class Recommender(Stateful, ABC):
         filter_items: Iterable[Id] | None = None,
         cold_start: Literal["error", "popular"] = "error",
     ) -> Any:
-        """The items with the highest scores, the highest first. Equal scores rank by number.
+        """The items with the highest scores, the highest first. Equal scores rank by number, before
+        what all of a user's have in common is added, a bias, which may round others to equal ones.
 
         Args:
             users: a user's id, several, or new users that :meth:`fold_in` has made.
@@ -361,7 +363,8 @@ class Recommender(Stateful, ABC):
             path: the file.
             histories: whether to write what users had in training. Without, the file is much
                 smaller and tells nothing of single users but their ids and vectors; the model from
-                it can only recommend with ``exclude_seen=False``.
+                it can only recommend with ``exclude_seen=False``, and where scores are made of
+                histories (:class:`.EASE`, :class:`.ItemKNN`) to new users alone.
 
         Raises:
             RuntimeError: the model was not fitted.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -89,7 +90,7 @@ def recommend(model: Recommender, question: Question) -> Answer:
             had) and ``histories`` (a list of such lists), and ``n``, ``exclude_seen``, ``items``,
             ``filter_items``, ``cold_start`` as :meth:`.Recommender.recommend` takes them. Beside
             ``history`` also ``values``, a number for each of its items, for models whose
-            ``fold_in`` takes them.
+            ``fold_in`` takes them, beside ``histories`` a list of such lists.
 
     Raises:
         Refused: it cannot be answered, and why.
@@ -98,7 +99,7 @@ def recommend(model: Recommender, question: Question) -> Answer:
         question,
         ("user", "users", "history", "histories"),
         ("n", "exclude_seen", "items", "filter_items", "cold_start")
-        + (("values",) if "history" in question else ()),
+        + (("values",) if "history" in question or "histories" in question else ()),
     )
     n = _count(question)
     options: dict[str, Any] = {
@@ -136,7 +137,10 @@ def recommend(model: Recommender, question: Question) -> Answer:
         raise Refused(413, "too_many", f"{len(given)} histories, expected {MOST_HISTORIES} at most")
     histories = [_ids({"histories": one}, "histories", model.item_ids) for one in given]
     _check_answers(len(histories), n, model.item_ids)
-    new = _asked(lambda: [model.fold_in(history) for history in histories])
+    values = question.get("values", [None] * len(given))
+    if not isinstance(values, list) or len(values) != len(given):
+        raise Refused(400, "bad_value", "values: expected a list of numbers for each history")
+    new = _asked(lambda: list(map(partial(folded, model), histories, values)))
     found = _asked(lambda: model.recommend(new, n, **options))
     return {"histories": _rows("history", histories, found)}
 

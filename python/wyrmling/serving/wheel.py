@@ -20,6 +20,8 @@ import shutil
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,12 +36,16 @@ from ..recommend.scoring import FactorScores
 from ..tensor_files import Contents, write
 from . import numpy_recommender
 
+if sys.platform != "win32":
+    import fcntl
+
 __all__ = ["build_wheel"]
 
 FORMAT = "wyrmling.scores/1"
 # The oldest time that a zip file can tell.
 NO_TIME = (1980, 1, 1, 0, 0, 0)
 LONGEST_NAME = 100
+SCRATCH = ".wyrmling-wheel-"
 
 # PEP 508, and the canonical form of PEP 440: N is a number, and L a part of a local version.
 NAME = re.compile(r"[A-Z0-9]([A-Z0-9._-]*[A-Z0-9])?", re.IGNORECASE | re.ASCII)
@@ -118,7 +124,7 @@ def build_wheel(
             ``needs="numpy"`` a model without vectors; with ``"wyrmling"`` one of a class of yours,
             which the wheel could not import.
         ValueError: a name or version that is none, or a file that is no model.
-        RuntimeError: the model was not fitted.
+        RuntimeError: the model was not fitted, or has no histories that it scores by.
 
     >>> import tempfile
     >>> from wyrmling.datasets import make_interactions
@@ -142,7 +148,7 @@ def build_wheel(
     target = Path(check_path("directory", directory))
     target.mkdir(parents=True, exist_ok=True)
     stem = f"{package}-{version}"
-    with tempfile.TemporaryDirectory(prefix=".wyrmling-", dir=target) as scratch:
+    with _scratch(target) as scratch:
         # What goes into the wheel, from here; then the wheel, to be renamed.
         tree = Path(scratch, "tree")
         (tree / package).mkdir(parents=True)
@@ -175,6 +181,46 @@ def build_wheel(
         _zip(tree, f"{stem}.dist-info/RECORD", Path(scratch, wheel.name))
         Path(scratch, wheel.name).replace(wheel)
     return wheel
+
+
+@contextmanager
+def _scratch(target: Path) -> Iterator[str]:
+    """A folder beside the wheel. Those that killed processes left there are removed first: the
+    system releases the lock on a folder when its process ends.
+    """
+    for left in target.glob(f"{SCRATCH}*"):
+        with _locked(left) as mine:
+            if mine:
+                shutil.rmtree(left, ignore_errors=True)
+    while True:
+        made = tempfile.TemporaryDirectory(prefix=SCRATCH, dir=target, ignore_cleanup_errors=True)
+        with made as scratch, _locked(scratch) as mine:
+            # Another process may have taken the new folder for one that was left.
+            if mine is not False and os.path.exists(scratch):
+                yield scratch
+                return
+
+
+@contextmanager
+def _locked(folder: str | Path) -> Iterator[bool | None]:
+    """Locks a folder; False if somebody else has or it is gone, None where there are no locks."""
+    if sys.platform == "win32":
+        yield None
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        yield False
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        mine: bool | None = True
+    except OSError as error:
+        mine = False if isinstance(error, BlockingIOError) else None
+    try:
+        yield mine
+    finally:
+        os.close(handle)
 
 
 def _package(name: str) -> str:

@@ -16,6 +16,7 @@ function itself runs on the arguments, so that exceptions are Python's own.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -276,7 +277,8 @@ class Chosen:
             # Whatever reading does wrong, tracing does not need it.
             refusal = error if is_auto else refuse.fault(self.inner, error)
         if is_auto:
-            return _traced(args, kwargs)
+            for_now = isinstance(refusal, MemoryError) or _is_deep()
+            return None if for_now else _traced(args, kwargs)
         if isinstance(refusal, SourceError) and COMPILE in self.chain:
             raise refuse.without_modes(refusal, "call the function itself, which runs it")
         raise refusal
@@ -284,6 +286,16 @@ class Chosen:
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         """The arguments of a call, with the instances that are differentiated taken apart."""
         return Arguments.of(args, kwargs, opened_at(self.chain, args, kwargs))
+
+
+def _is_deep() -> bool:
+    """Whether more than half of the stack is in use: what cannot be read then may be read later."""
+    frame: Any = sys._getframe()
+    for _ in range(sys.getrecursionlimit() // 2):
+        if frame is None:
+            return False
+        frame = frame.f_back
+    return frame is not None
 
 
 def _traced(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialization | None:

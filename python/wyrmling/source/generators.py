@@ -20,7 +20,7 @@ from .frames import Frame, Loop
 from .join import Incoming
 from .names import FUNCTIONS
 from .raising import Ended
-from .state import GeneratorContents
+from .state import DictContents, GeneratorContents, GrownContents, ListContents, SetContents
 from .values import ITERATORS, Known, Lazy, Lost, Reference, Row, is_none
 from .walker import Walker
 
@@ -52,9 +52,24 @@ class Generators(Walker):
         if not isinstance(value, Lazy) or value.name != "generator":
             return value
         renamed = tuple(self.frame.renamed)
+        values = tuple(self.kept(over, value.node) for over in value.over)
         return self.allocate(
-            GeneratorContents(value.node, values=value.over, home=self.frame, renamed=renamed)
+            GeneratorContents(value.node, values=values, home=self.frame, renamed=renamed)
         )
+
+    def as_generator(self, value: Lazy, node: ast.AST) -> Any:
+        """An iterator of Python's own as a generator, which begins when one goes through it."""
+        for over in value.over:
+            found = self.state.heap.get(over.address) if isinstance(over, Reference) else over
+            # Their lengths count as they are now: of a dict, and of a list gone through backwards.
+            if (
+                isinstance(found, DictContents | SetContents)
+                or (isinstance(found, Lazy) and found.name not in ITERATORS)
+                or (value.name == "reversed" and isinstance(found, ListContents | GrownContents))
+            ):
+                self.refuse(node, "an iterator that is kept", "go through it where it is made")
+        text = self.written_out(f"each_of_{value.name.replace(' ', '_')}", node)
+        return self.call(text, list(value.over), {}, node)
 
     def handed_back(self, value: Any, node: ast.AST) -> Any:
         """A value that a function returns: iterators of its generator expressions stay in it."""

@@ -353,6 +353,9 @@ class Operations:
     def written_out(self, name: str, node: ast.AST) -> Any:
         """The text of a function of Python's library (``imports.py``)."""
 
+    def as_generator(self, value: Any, node: ast.AST) -> Any:
+        """An iterator of Python's own as a generator."""
+
     def owned(self, value: Any) -> Any:
         """A generator expression as an object (``generators.py``)."""
 

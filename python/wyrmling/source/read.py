@@ -150,6 +150,8 @@ def function(f: types.FunctionType) -> Reading:
         try:
             found = _readings.put(code, _read(f, code))
         except Unreadable as error:
+            if error.__cause__ is not None:
+                raise
             found = _readings.put(code, str(error))
     if isinstance(found, str):
         raise Unreadable(found)
@@ -158,20 +160,22 @@ def function(f: types.FunctionType) -> Reading:
 
 def _read(f: types.FunctionType, code: types.CodeType) -> Reading:
     missing = failure = "its source is not there; define it in a file or a notebook"
+    # What may be otherwise when it is tried again: the stack that is left, or memory.
+    passing: Exception | None = None
     for lines in _texts(f, code):
         try:
             tree = _parsed("".join(lines), code.co_filename)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            failure = "the text of its file is no Python by now"
-            continue
-        try:
             # Trees are changed for a moment while they are compiled.
             with LOCK:
                 return _found(tree, lines, code)
-        except (Unreadable, RecursionError) as error:
+        except (SyntaxError, ValueError):
+            failure = "the text of its file is no Python by now"
+        except Unreadable as error:
             failure = str(error)
+        except (RecursionError, MemoryError) as error:
+            failure, passing = "there is too little stack or memory left to read it", error
     # From 3.13 the text of ``python -c`` has the name that exec and eval give to all code.
-    raise Unreadable(missing if code.co_filename == "<string>" else failure)
+    raise Unreadable(missing if code.co_filename == "<string>" else failure) from passing
 
 
 def _texts(f: types.FunctionType, code: types.CodeType) -> Iterator[list[str]]:

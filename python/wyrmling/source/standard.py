@@ -266,6 +266,30 @@ def each(rows):
     yield from rows
 
 
+def each_of_enumerate(iterable, start):
+    yield from enumerate(iterable, start)
+
+
+def each_of_filter(function, iterable):
+    yield from filter(function, iterable)
+
+
+def each_of_map(function, *iterables):
+    yield from map(function, *iterables)
+
+
+def each_of_reversed(sequence):
+    yield from reversed(sequence)
+
+
+def each_of_strict_zip(*iterables):
+    yield from zip(*iterables, strict=True)
+
+
+def each_of_zip(*iterables):
+    yield from zip(*iterables, strict=False)
+
+
 def product(*iterables, repeat=1):
     rows = [()]
     for pool in [tuple(values) for values in iterables] * repeat:

@@ -241,13 +241,11 @@ class Walker(Raising):
     # The heap.
 
     def kept(self, value: Any, node: ast.AST) -> Any:
-        """A value that gets a name, or a place in a container: no iterator, whose items would have
-        to be gone after they were gone through. A generator expression becomes an object.
+        """A value that gets a name, or a place in a container. An iterator becomes a generator, an
+        object whose items are gone after they were gone through.
         """
         value = self.owned(value)
-        if is_iterator(value):
-            self.refuse(node, "an iterator that is kept", "go through it where it is made")
-        return value
+        return self.as_generator(value, node) if is_iterator(value) else value
 
     def allocate(self, contents: Contents) -> Reference:
         """A new object."""

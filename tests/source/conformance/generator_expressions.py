@@ -390,3 +390,31 @@ def held_by_a_named_tuple(x):
         return sum(v * x for v in pair.first)
 
     return total(Pair(x * i for i in range(1, 3)))
+
+
+@at(1.5)
+def iterators_with_names(x):
+    scale, xs = 2.0, [x, 1.0]
+    squares, pairs, numbered = map(lambda v: v * v * scale, xs), zip(xs, [3.0, x]), enumerate(xs, 1)
+    high, late = filter(lambda v: v > 1.2, xs), (a * b for a, b in zip(xs, xs))
+    scale = 3.0
+    xs.append(x * x)
+    xs[1] = 2.0 * x
+    total = sum(squares) + sum(a * b for a, b in pairs) + sum(i * v for i, v in numbered)
+    return total + sum(high) + sum(late) + sum(squares) * 100
+
+
+@at([1.5, -0.5, 2.5])
+def iterators_given_to_functions(xs):
+    def total(pairs):
+        result = 0.0
+        for a, b in pairs:
+            result = result * 0.5 + a * b
+        return result
+
+    strict = zip(xs, xs, strict=True)
+    return (
+        total(zip(xs, map(lambda v: v * v, xs)))
+        + total(enumerate(reversed(tuple(xs))))
+        + total(strict)
+    )

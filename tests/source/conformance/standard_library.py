@@ -121,7 +121,12 @@ def while_it_lasts(x):
 
 @at(0.7)
 def with_their_arguments(x):
-    return sum(itertools.starmap(math.pow, [(x, 2.0), (3.0, x)]))
+    xs = [x, 3.0, x * x]
+    squares = itertools.accumulate(map(math.sin, xs), operator.mul)
+    kept = itertools.islice(enumerate(filter(None, xs)), 1, None)
+    total = sum(squares) + sum(i * v for i, v in kept)
+    total += sum(itertools.starmap(math.pow, zip(xs, [2.0, x])))
+    return total + sum(itertools.starmap(math.pow, [(x, 2.0), (3.0, x)]))
 
 
 @at(0.7)
