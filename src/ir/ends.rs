@@ -1,11 +1,12 @@
 //! The form of a function that both modes of differentiation begin with: nothing jumps to its entry,
-//! and one block returns.
+//! every block can be reached, and one returns.
 //!
 //! So the cotangents of the results come in at one place and the gradients go out at one, and a
 //! parameter of the function is no parameter of a loop. Limit: a function that never returns has no such
 //! block.
 
 use super::cfg::Cfg;
+use super::drop_unreachable;
 use super::function::{Block, Function, Target, Terminator, ValueId};
 use crate::error::{Error, Result};
 use crate::reserve;
@@ -29,7 +30,9 @@ pub(super) fn prepared(function: &Function, wrt: &[ValueId]) -> Result<Prepared>
     function.check_operands()?;
     check_parameters(function, wrt)?;
     reserve::ahead(function.kinds.len(), reserve::bytes::DIFFERENTIATED)?;
-    let separate = separate_entry(function);
+    let mut separate = separate_entry(function);
+    let graph = Cfg::new(&separate);
+    drop_unreachable(&mut separate, &graph);
     // The parameters of a new entry are other values.
     let position = |id: &ValueId| function.parameters().iter().position(|p| p == id);
     let wrt = wrt

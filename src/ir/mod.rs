@@ -54,10 +54,9 @@ pub use recursion::{Recursion, RegionCall, without_calls};
 pub(crate) use scalar::rows;
 pub use scalar::{Comparison, ScalarKind, ScalarOperator};
 pub(crate) use simplify::Ranges;
-#[cfg(feature = "python")]
-pub(crate) use simplify::drop_unreachable;
 pub(crate) use simplify::{
-    ArgumentLengths, KnownLengths, LengthInvariant, drop_dead, for_lengths_seen, simplified,
+    ArgumentLengths, KnownLengths, LengthInvariant, drop_dead, drop_unreachable, for_lengths_seen,
+    simplified,
 };
 pub use simplify::{Lengths, are_exact, simplify};
 pub(crate) use specialize::specialize;

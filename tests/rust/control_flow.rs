@@ -3,11 +3,11 @@
 
 use wyrmling::exec::{Outcome, interpret};
 use wyrmling::ir::{
-    Builder, Cfg, Datum, Function, Lengths, Liveness, ScalarOperator, Target, Terminator, ValueId,
-    ValueKind, merge_returns, simplify,
+    Builder, Cfg, Comparison, Datum, Expression, Function, Instruction, Lengths, Liveness,
+    ScalarOperator, Target, Terminator, ValueId, ValueKind, jvp, merge_returns, simplify, vjp,
 };
 use wyrmling::rules::{self, OpRef};
-use wyrmling::{DType, Error};
+use wyrmling::{Array, DType, Error};
 
 use crate::common::functions::random_function;
 use crate::common::outcomes::{bits, outcomes, random_arguments};
@@ -225,4 +225,89 @@ fn inlining_what_does_not_fit_appends_nothing() {
     let alone = b.finish("alone").expect("fitting kinds");
     assert_eq!((alone.blocks.len(), alone.kinds.len()), (1, 1));
     assert!(alone.notes.exits.is_empty());
+}
+
+#[test]
+fn blocks_that_cannot_be_reached_are_not_differentiated() -> Result<(), Error> {
+    for is_return in [false, true] {
+        let b = Builder::new();
+        let number = || b.parameter(ValueKind::number(DType::F64));
+        let x = number();
+        b.terminate(Terminator::Jump(to(1, &[x])));
+        b.block();
+        let x = number();
+        let square = b.try_apply(OpRef::Static(&rules::Square), &[x])?;
+        b.terminate(Terminator::Return(vec![square]));
+        b.block();
+        let z = number();
+        b.terminate(match is_return {
+            true => Terminator::Return(vec![z]),
+            false => Terminator::Jump(to(1, &[z])),
+        });
+        let function = b.finish("square")?;
+        function.check()?;
+        for derived in [
+            vjp(&function, &[0])?.function,
+            jvp(&function, &[0])?.function,
+        ] {
+            derived.check()?;
+            let results = interpret(&derived, &[3.0.into(), 1.0.into()], 99)?.arrays()?;
+            assert_eq!([results[0].item()?, results[1].item()?], [9.0, 6.0]);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_given_to_the_entry_is_kept() -> Result<(), Error> {
+    let b = Builder::new();
+    let x = b.parameter(ValueKind::number(DType::F64));
+    let n = b.parameter(ValueKind::Int);
+    let sine = b.try_apply(OpRef::Static(&rules::Sin), &[x])?;
+    let [zero, one] = [0, 1].map(|i| b.literal(Datum::Int(i)));
+    let less = ScalarOperator::CompareInt(Comparison::Less);
+    let condition = b.compute(less, &[zero, n], None)?;
+    b.terminate(Terminator::Branch {
+        condition,
+        then: to(1, &[]),
+        otherwise: to(2, &[]),
+    });
+    b.block();
+    let exit = b.exit("too many", 0);
+    let before = b.compute(ScalarOperator::IntSub, &[n, one], Some(exit))?;
+    b.terminate(Terminator::Jump(to(0, &[sine, before])));
+    b.block();
+    b.terminate(Terminator::Return(vec![n]));
+    let function = b.finish("countdown")?;
+    let simple = simplify(&function, Lengths::Seen)?;
+    simple.check()?;
+    for function in [&function, &simple] {
+        let outcome = interpret(function, &[1.0.into(), Datum::Int(3)], 99)?;
+        let Outcome::Returned(results) = outcome else {
+            panic!("left");
+        };
+        assert_eq!(results[0].item()?, 0.0);
+    }
+    Ok(())
+}
+
+#[test]
+fn operators_on_other_types_are_not_computed_beforehand() -> Result<(), Error> {
+    let b = Builder::new();
+    let x = b.fixed(2.0.into());
+    let square = b.try_apply(OpRef::Static(&rules::Square), &[x])?;
+    b.terminate(Terminator::Return(vec![square]));
+    let mut function = b.finish("square")?;
+    // The kinds of operands of such operators are compared by whoever runs the function.
+    function.blocks[0].instructions[0] = Instruction::new(
+        x,
+        Expression::Constant(Array::scalar(DType::U32, 2.0).into()),
+    );
+    function.kinds[x as usize] = ValueKind::number(DType::U32);
+    function.check()?;
+    let simple = simplify(&function, Lengths::Seen)?;
+    for function in [&function, &simple] {
+        assert!(matches!(interpret(function, &[], 99), Err(Error::Type(_))));
+    }
+    Ok(())
 }

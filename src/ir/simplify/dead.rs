@@ -46,7 +46,8 @@ impl Needs {
         for to in block.terminator.targets() {
             let parameters = &function.blocks[to.block].parameters;
             for (&p, &a) in parameters.iter().zip(&to.args) {
-                if self.is_needed(p) {
+                // The entry keeps its parameters, which are the function's.
+                if to.block == 0 || self.is_needed(p) {
                     self.need(a);
                 }
             }

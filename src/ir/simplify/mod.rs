@@ -28,7 +28,6 @@ mod values;
 
 pub(crate) use dead::drop_dead;
 pub(crate) use fixed::{ArgumentLengths, KnownLengths, LengthInvariant, for_lengths_seen};
-#[cfg(feature = "python")]
 pub(crate) use jumps::drop_unreachable;
 pub use lengths::{Lengths, are_exact};
 pub(crate) use ranges::Ranges;
