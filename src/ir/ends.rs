@@ -30,7 +30,7 @@ pub(super) fn prepared(function: &Function, wrt: &[ValueId]) -> Result<Prepared>
     function.check_operands()?;
     check_parameters(function, wrt)?;
     reserve::ahead(function.kinds.len(), reserve::bytes::DIFFERENTIATED)?;
-    let mut separate = separate_entry(function);
+    let mut separate = separate_entry(function).unwrap_or_else(|| function.clone());
     let graph = Cfg::new(&separate);
     drop_unreachable(&mut separate, &graph);
     // The parameters of a new entry are other values.
@@ -73,13 +73,14 @@ fn check_parameters(function: &Function, wrt: &[ValueId]) -> Result<()> {
     Ok(())
 }
 
-/// The same function with an entry to which nothing jumps.
-fn separate_entry(function: &Function) -> Function {
-    let mut out = function.clone();
-    let targets = function.blocks.iter().flat_map(|b| b.terminator.targets());
-    if !targets.into_iter().any(|to| to.block == 0) {
-        return out;
+/// The same function with an entry to which nothing jumps; `None` if this is one. What comes from outside is no
+/// jump, so passes would take what jumps back to the entry for all that comes there.
+pub(crate) fn separate_entry(function: &Function) -> Option<Function> {
+    let mut targets = function.blocks.iter().flat_map(|b| b.terminator.targets());
+    if !targets.any(|to| to.block == 0) {
+        return None;
     }
+    let mut out = function.clone();
     let number = out.blocks.len();
     for block in &mut out.blocks {
         for to in block.terminator.targets_mut() {
@@ -102,7 +103,7 @@ fn separate_entry(function: &Function) -> Function {
     };
     let old = std::mem::replace(&mut out.blocks[0], entry);
     out.blocks.push(old);
-    out
+    Some(out)
 }
 
 /// The same function with one block that returns, and the number of that block. It stays as it is if

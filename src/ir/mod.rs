@@ -42,6 +42,7 @@ pub use cfg::{Cfg, Edge, NaturalLoop};
 pub(crate) use derive::pushforward;
 pub use derive::{Adjoint, adjoint, tangent};
 pub use ends::merge_returns;
+pub(crate) use ends::separate_entry;
 pub(crate) use function::Straight;
 pub use function::{
     Block, Exit, Expression, Function, Instruction, Notes, Operands, Target, Terminator, ValueId,

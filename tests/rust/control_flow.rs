@@ -1,7 +1,7 @@
 //! Functions of several blocks: the check that they are well formed, what is live where, and forms
 //! that passes bring them into.
 
-use wyrmling::exec::{Outcome, interpret};
+use wyrmling::exec::{Compiled, Outcome, interpret};
 use wyrmling::ir::{
     Builder, Cfg, Comparison, Datum, Expression, Function, Instruction, Lengths, Liveness,
     ScalarOperator, Target, Terminator, ValueId, ValueKind, jvp, merge_returns, simplify, vjp,
@@ -258,35 +258,53 @@ fn blocks_that_cannot_be_reached_are_not_differentiated() -> Result<(), Error> {
     Ok(())
 }
 
-#[test]
-fn what_is_given_to_the_entry_is_kept() -> Result<(), Error> {
+/// Doubles a number while that makes it less, and counts. Another one changes, too, and nobody reads it.
+fn with_a_loop_to_the_entry() -> Result<Function, Error> {
     let b = Builder::new();
-    let x = b.parameter(ValueKind::number(DType::F64));
+    let [x, other] = [(); 2].map(|()| b.parameter(ValueKind::number(DType::F64)));
     let n = b.parameter(ValueKind::Int);
-    let sine = b.try_apply(OpRef::Static(&rules::Sin), &[x])?;
-    let [zero, one] = [0, 1].map(|i| b.literal(Datum::Int(i)));
-    let less = ScalarOperator::CompareInt(Comparison::Less);
-    let condition = b.compute(less, &[zero, n], None)?;
+    let double = b.try_apply(OpRef::Static(&rules::Add), &[x, x])?;
+    let sine = b.try_apply(OpRef::Static(&rules::Sin), &[other])?;
+    let one = b.literal(Datum::Int(1));
+    let exit = b.exit("too many", 0);
+    let next = b.compute(ScalarOperator::IntAdd, &[n, one], Some(exit))?;
+    let less = ScalarOperator::CompareNumber(Comparison::Less);
+    let condition = b.compute(less, &[double, x], None)?;
     b.terminate(Terminator::Branch {
         condition,
-        then: to(1, &[]),
-        otherwise: to(2, &[]),
+        then: to(0, &[double, sine, next]),
+        otherwise: to(1, &[]),
     });
     b.block();
-    let exit = b.exit("too many", 0);
-    let before = b.compute(ScalarOperator::IntSub, &[n, one], Some(exit))?;
-    b.terminate(Terminator::Jump(to(0, &[sine, before])));
-    b.block();
-    b.terminate(Terminator::Return(vec![n]));
-    let function = b.finish("countdown")?;
+    b.terminate(Terminator::Return(vec![x, n]));
+    b.finish("doubled")
+}
+
+#[test]
+fn the_entry_is_reached_from_outside_too() -> Result<(), Error> {
+    let function = with_a_loop_to_the_entry()?;
     let simple = simplify(&function, Lengths::Seen)?;
     simple.check()?;
-    for function in [&function, &simple] {
-        let outcome = interpret(function, &[1.0.into(), Datum::Int(3)], 99)?;
-        let Outcome::Returned(results) = outcome else {
-            panic!("left");
-        };
-        assert_eq!(results[0].item()?, 0.0);
+    let compiled = Compiled::new(function.clone())?;
+    for start in [-1.0, 1.0] {
+        let args = [start.into(), 0.5.into(), Datum::Int(0)];
+        let outcomes = [
+            interpret(&function, &args, 9999)?,
+            interpret(&simple, &args, 9999)?,
+            compiled.run(&args)?,
+        ];
+        for outcome in outcomes {
+            let Outcome::Returned(results) = outcome else {
+                panic!("left");
+            };
+            // -2^1024 is -infinity, which is its own double.
+            let expected = if start < 0.0 {
+                [f64::NEG_INFINITY, 1024.0]
+            } else {
+                [1.0, 0.0]
+            };
+            assert_eq!([results[0].item()?, results[1].item()?], expected);
+        }
     }
     Ok(())
 }

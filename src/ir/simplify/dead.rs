@@ -46,8 +46,7 @@ impl Needs {
         for to in block.terminator.targets() {
             let parameters = &function.blocks[to.block].parameters;
             for (&p, &a) in parameters.iter().zip(&to.args) {
-                // The entry keeps its parameters, which are the function's.
-                if to.block == 0 || self.is_needed(p) {
+                if self.is_needed(p) {
                     self.need(a);
                 }
             }
