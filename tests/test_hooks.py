@@ -66,12 +66,12 @@ def test_a_hook_may_give_rows():
             np.testing.assert_array_equal(found, expected)
     table.zero_grad()
     wrong = [
-        wy.SparseGrad([0], [[1.0, 2.0]], (5, 2)),
-        wy.SparseGrad([0], np.ones((1, 2), np.float32), (4, 2)),
+        (ValueError, wy.SparseGrad([0], [[1.0, 2.0]], (5, 2))),
+        (TypeError, wy.SparseGrad([0], np.ones((1, 2), np.float32), (4, 2))),
     ]
-    for given in wrong:
+    for error, given in wrong:
         handle = table.register_hook(lambda g, given=given: given)
-        with pytest.raises(ValueError, match=r"hook: expected .* float64 and shape \(4, 2\)"):
+        with pytest.raises(error, match=r"hook: expected .* float64 and shape \(4, 2\)"):
             loss.backward()
         handle.remove()
     assert table.grad is None

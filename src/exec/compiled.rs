@@ -18,6 +18,7 @@ use crate::array::Shape;
 use crate::error::Result;
 use crate::ir::{
     ArgumentLengths, Datum, Function, KnownLengths, LengthInvariant, for_lengths_seen,
+    separate_entry,
 };
 use crate::process::Mutex;
 #[cfg(feature = "python")]
@@ -130,6 +131,7 @@ impl Compiled {
     pub fn new(function: impl Into<Arc<Function>>) -> Result<Self> {
         let function = function.into();
         function.check()?;
+        let function = separate_entry(&function).map_or(function, Arc::new);
         let compiled = Compiled {
             specialized: specialized(&function)?,
             function,

@@ -60,13 +60,17 @@ fn check(expected: &Type, found: &Type) -> Result<()> {
     if expected == found {
         return Ok(());
     }
-    Err(Error::Shape(format!(
+    let message = format!(
         "hook: expected a gradient of {} and shape {}, got {} and shape {}",
         expected.dtype,
         show_shape(&expected.shape),
         found.dtype,
         show_shape(&found.shape)
-    )))
+    );
+    Err(match expected.dtype == found.dtype {
+        true => Error::Shape(message),
+        false => Error::Type(message),
+    })
 }
 
 /// The run of a function whose arguments a gradient is asked for, if it is one: the serial number of

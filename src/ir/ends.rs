@@ -1,11 +1,12 @@
 //! The form of a function that both modes of differentiation begin with: nothing jumps to its entry,
-//! and one block returns.
+//! every block can be reached, and one returns.
 //!
 //! So the cotangents of the results come in at one place and the gradients go out at one, and a
 //! parameter of the function is no parameter of a loop. Limit: a function that never returns has no such
 //! block.
 
 use super::cfg::Cfg;
+use super::drop_unreachable;
 use super::function::{Block, Function, Target, Terminator, ValueId};
 use crate::error::{Error, Result};
 use crate::reserve;
@@ -29,7 +30,9 @@ pub(super) fn prepared(function: &Function, wrt: &[ValueId]) -> Result<Prepared>
     function.check_operands()?;
     check_parameters(function, wrt)?;
     reserve::ahead(function.kinds.len(), reserve::bytes::DIFFERENTIATED)?;
-    let separate = separate_entry(function);
+    let mut separate = separate_entry(function).unwrap_or_else(|| function.clone());
+    let graph = Cfg::new(&separate);
+    drop_unreachable(&mut separate, &graph);
     // The parameters of a new entry are other values.
     let position = |id: &ValueId| function.parameters().iter().position(|p| p == id);
     let wrt = wrt
@@ -70,13 +73,14 @@ fn check_parameters(function: &Function, wrt: &[ValueId]) -> Result<()> {
     Ok(())
 }
 
-/// The same function with an entry to which nothing jumps.
-fn separate_entry(function: &Function) -> Function {
-    let mut out = function.clone();
-    let targets = function.blocks.iter().flat_map(|b| b.terminator.targets());
-    if !targets.into_iter().any(|to| to.block == 0) {
-        return out;
+/// The same function with an entry to which nothing jumps; `None` if this is one. What comes from outside is no
+/// jump, so passes would take what jumps back to the entry for all that comes there.
+pub(crate) fn separate_entry(function: &Function) -> Option<Function> {
+    let mut targets = function.blocks.iter().flat_map(|b| b.terminator.targets());
+    if !targets.any(|to| to.block == 0) {
+        return None;
     }
+    let mut out = function.clone();
     let number = out.blocks.len();
     for block in &mut out.blocks {
         for to in block.terminator.targets_mut() {
@@ -99,7 +103,7 @@ fn separate_entry(function: &Function) -> Function {
     };
     let old = std::mem::replace(&mut out.blocks[0], entry);
     out.blocks.push(old);
-    out
+    Some(out)
 }
 
 /// The same function with one block that returns, and the number of that block. It stays as it is if

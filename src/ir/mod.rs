@@ -42,6 +42,7 @@ pub use cfg::{Cfg, Edge, NaturalLoop};
 pub(crate) use derive::pushforward;
 pub use derive::{Adjoint, adjoint, tangent};
 pub use ends::merge_returns;
+pub(crate) use ends::separate_entry;
 pub(crate) use function::Straight;
 pub use function::{
     Block, Exit, Expression, Function, Instruction, Notes, Operands, Target, Terminator, ValueId,
@@ -54,10 +55,9 @@ pub use recursion::{Recursion, RegionCall, without_calls};
 pub(crate) use scalar::rows;
 pub use scalar::{Comparison, ScalarKind, ScalarOperator};
 pub(crate) use simplify::Ranges;
-#[cfg(feature = "python")]
-pub(crate) use simplify::drop_unreachable;
 pub(crate) use simplify::{
-    ArgumentLengths, KnownLengths, LengthInvariant, drop_dead, for_lengths_seen, simplified,
+    ArgumentLengths, KnownLengths, LengthInvariant, drop_dead, drop_unreachable, for_lengths_seen,
+    simplified,
 };
 pub use simplify::{Lengths, are_exact, simplify};
 pub(crate) use specialize::specialize;

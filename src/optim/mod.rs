@@ -350,13 +350,14 @@ impl Optimizer {
                 Some(indices) => {
                     let (width, count) = (work.table.width(), indices.len());
                     let groups = target.groups(count);
-                    let mut scratch = match (groups, access) {
-                        (false, _) => Scratch::<T>::none(),
-                        (true, Access::Alone) => {
+                    let mut scratch = match access {
+                        Access::Alone if groups => {
                             let kept = std::mem::take(&mut *self.grouping.lock());
                             Scratch::alone(kept.with_room(count)?, width, count)?
                         }
-                        (true, Access::Shared) => Scratch::new(width, count)?,
+                        // Beside others a row is copied to be changed, also if it is the only one.
+                        Access::Shared if groups || !target.adds() => Scratch::new(width, count)?,
+                        Access::Alone | Access::Shared => Scratch::<T>::none(),
                     };
                     let parts = OnePart { indices, rows: numbers };
                     // SAFETY: others reach the table and its state as `access` says, by the condition of

@@ -1,13 +1,13 @@
 //! Functions of several blocks: the check that they are well formed, what is live where, and forms
 //! that passes bring them into.
 
-use wyrmling::exec::{Outcome, interpret};
+use wyrmling::exec::{Compiled, Outcome, interpret};
 use wyrmling::ir::{
-    Builder, Cfg, Datum, Function, Lengths, Liveness, ScalarOperator, Target, Terminator, ValueId,
-    ValueKind, merge_returns, simplify,
+    Builder, Cfg, Comparison, Datum, Expression, Function, Instruction, Lengths, Liveness,
+    ScalarOperator, Target, Terminator, ValueId, ValueKind, jvp, merge_returns, simplify, vjp,
 };
 use wyrmling::rules::{self, OpRef};
-use wyrmling::{DType, Error};
+use wyrmling::{Array, DType, Error};
 
 use crate::common::functions::random_function;
 use crate::common::outcomes::{bits, outcomes, random_arguments};
@@ -225,4 +225,107 @@ fn inlining_what_does_not_fit_appends_nothing() {
     let alone = b.finish("alone").expect("fitting kinds");
     assert_eq!((alone.blocks.len(), alone.kinds.len()), (1, 1));
     assert!(alone.notes.exits.is_empty());
+}
+
+#[test]
+fn blocks_that_cannot_be_reached_are_not_differentiated() -> Result<(), Error> {
+    for is_return in [false, true] {
+        let b = Builder::new();
+        let number = || b.parameter(ValueKind::number(DType::F64));
+        let x = number();
+        b.terminate(Terminator::Jump(to(1, &[x])));
+        b.block();
+        let x = number();
+        let square = b.try_apply(OpRef::Static(&rules::Square), &[x])?;
+        b.terminate(Terminator::Return(vec![square]));
+        b.block();
+        let z = number();
+        b.terminate(match is_return {
+            true => Terminator::Return(vec![z]),
+            false => Terminator::Jump(to(1, &[z])),
+        });
+        let function = b.finish("square")?;
+        function.check()?;
+        for derived in [
+            vjp(&function, &[0])?.function,
+            jvp(&function, &[0])?.function,
+        ] {
+            derived.check()?;
+            let results = interpret(&derived, &[3.0.into(), 1.0.into()], 99)?.arrays()?;
+            assert_eq!([results[0].item()?, results[1].item()?], [9.0, 6.0]);
+        }
+    }
+    Ok(())
+}
+
+/// Doubles a number while that makes it less, and counts. Another one changes, too, and nobody reads it.
+fn with_a_loop_to_the_entry() -> Result<Function, Error> {
+    let b = Builder::new();
+    let [x, other] = [(); 2].map(|()| b.parameter(ValueKind::number(DType::F64)));
+    let n = b.parameter(ValueKind::Int);
+    let double = b.try_apply(OpRef::Static(&rules::Add), &[x, x])?;
+    let sine = b.try_apply(OpRef::Static(&rules::Sin), &[other])?;
+    let one = b.literal(Datum::Int(1));
+    let exit = b.exit("too many", 0);
+    let next = b.compute(ScalarOperator::IntAdd, &[n, one], Some(exit))?;
+    let less = ScalarOperator::CompareNumber(Comparison::Less);
+    let condition = b.compute(less, &[double, x], None)?;
+    b.terminate(Terminator::Branch {
+        condition,
+        then: to(0, &[double, sine, next]),
+        otherwise: to(1, &[]),
+    });
+    b.block();
+    b.terminate(Terminator::Return(vec![x, n]));
+    b.finish("doubled")
+}
+
+#[test]
+fn the_entry_is_reached_from_outside_too() -> Result<(), Error> {
+    let function = with_a_loop_to_the_entry()?;
+    let simple = simplify(&function, Lengths::Seen)?;
+    simple.check()?;
+    let compiled = Compiled::new(function.clone())?;
+    for start in [-1.0, 1.0] {
+        let args = [start.into(), 0.5.into(), Datum::Int(0)];
+        let outcomes = [
+            interpret(&function, &args, 9999)?,
+            interpret(&simple, &args, 9999)?,
+            compiled.run(&args)?,
+        ];
+        for outcome in outcomes {
+            let Outcome::Returned(results) = outcome else {
+                panic!("left");
+            };
+            // -2^1024 is -infinity, which is its own double.
+            let expected = if start < 0.0 {
+                [f64::NEG_INFINITY, 1024.0]
+            } else {
+                [1.0, 0.0]
+            };
+            assert_eq!([results[0].item()?, results[1].item()?], expected);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn operators_on_other_types_are_not_computed_beforehand() -> Result<(), Error> {
+    let b = Builder::new();
+    let x = b.fixed(2.0.into());
+    let square = b.try_apply(OpRef::Static(&rules::Square), &[x])?;
+    b.terminate(Terminator::Return(vec![square]));
+    let mut function = b.finish("square")?;
+    // The kinds of operands of such operators are compared by whoever runs the function.
+    function.blocks[0].instructions[0] = Instruction::new(
+        x,
+        Expression::Constant(Array::scalar(DType::U32, 2.0).into()),
+    );
+    function.kinds[x as usize] = ValueKind::number(DType::U32);
+    function.check()?;
+    let simple = simplify(&function, Lengths::Seen)?;
+    for function in [&function, &simple] {
+        assert!(matches!(interpret(function, &[], 99), Err(Error::Type(_))));
+    }
+    Ok(())
 }

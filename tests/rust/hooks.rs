@@ -101,9 +101,13 @@ fn hooks_that_do_not_fit_are_refused() -> Result<()> {
     for change in wrong {
         let id = x.register_hook(Seen::new(change))?;
         for result in [loss.try_backward(), loss.gradients(&[&x]).map(|_| ())] {
-            let text = result.expect_err("it does not fit").to_string();
+            let error = result.expect_err("it does not fit");
+            let text = error.to_string();
             let expected = "hook: expected a gradient of float64 and shape (2,), got ";
             assert!(text.contains(expected), "{text}");
+            let is_of_type = text.contains("got float32");
+            assert_eq!(matches!(error, Error::Type(_)), is_of_type, "{error:?}");
+            assert_eq!(matches!(error, Error::Shape(_)), !is_of_type, "{error:?}");
         }
         assert!(x.grad().is_none());
         x.remove_hook(id);

@@ -12,7 +12,7 @@ use wyrmling::rules::{Ex, OpRef, Operator};
 use wyrmling::train::{self, Fit, Flow, History, Trainer};
 use wyrmling::{Array, DType, Error, Gradient, Input, Parameter, Result, Table, Type, Variable};
 
-use crate::common::numbers;
+use crate::common::{matrix, numbers};
 
 /// Every rule, plain and with a penalty and a bound.
 fn optimizers() -> impl Iterator<Item = Optimizer> {
@@ -427,4 +427,35 @@ fn workers_have_trainers_beside_each_other() {
     })
     .unwrap();
     assert!(table.read().to_f64().iter().all(|w| (w - 1.0).abs() < 1e-6));
+}
+
+/// Beside others a row is copied, changed and copied back, whatever its width and however many there are.
+#[test]
+fn a_step_of_a_worker_is_one_by_hand() {
+    for (number, (optimizer, other)) in optimizers().zip(optimizers()).enumerate() {
+        for width in [0, 1, 3] {
+            for rows in [&[][..], &[1], &[2, 0], &[1, 1, 3]] {
+                let tables = [(); 2].map(|()| {
+                    let table = Table::new(&matrix(4, width, vec![1.5; 4 * width]), None);
+                    Arc::new(table.unwrap())
+                });
+                let steps = |table: &Arc<Table>, step: &dyn Fn(&Parameter) -> Result<()>| {
+                    let weights = Parameter::shared(Arc::clone(table));
+                    let rows = Input::indices(rows.to_vec());
+                    let loss = weights.clone().gather(rows).square().sum();
+                    (0..3).try_for_each(|_| loss.try_backward().and_then(|()| step(&weights)))
+                };
+                steps(&tables[0], &|w| optimizer.step_and_clear(&[w])).unwrap();
+                train::parallel(1, 1, &tables[1..], &other, |worker| {
+                    steps(&tables[1], &|w| worker.step(&[w]))
+                })
+                .unwrap();
+                let [by_hand, by_worker] = tables.map(|table| table.read().to_f64());
+                let case = format!("optimizer {number}, {width} numbers, rows {rows:?}");
+                assert_eq!(by_hand, by_worker, "{case}");
+                let is_changed = by_hand.iter().any(|&w| w != 1.5);
+                assert_eq!(is_changed, width > 0 && !rows.is_empty(), "{case}");
+            }
+        }
+    }
 }

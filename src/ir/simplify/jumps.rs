@@ -157,7 +157,6 @@ fn merge(function: &mut Function, graph: &Cfg) -> Vec<bool> {
 }
 
 /// Drops the blocks that cannot be reached. The others keep their order.
-#[cfg(feature = "python")]
 pub(crate) fn drop_unreachable(function: &mut Function, graph: &Cfg) {
     let all = 0..function.blocks.len();
     let reached: Vec<usize> = all.filter(|&block| graph.is_reachable(block)).collect();

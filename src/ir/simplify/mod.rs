@@ -28,12 +28,12 @@ mod values;
 
 pub(crate) use dead::drop_dead;
 pub(crate) use fixed::{ArgumentLengths, KnownLengths, LengthInvariant, for_lengths_seen};
-#[cfg(feature = "python")]
 pub(crate) use jumps::drop_unreachable;
 pub use lengths::{Lengths, are_exact};
 pub(crate) use ranges::Ranges;
 
 use super::cfg::Cfg;
+use super::ends::separate_entry;
 use super::function::{Function, ValueId};
 use crate::error::Result;
 use crate::reserve;
@@ -58,6 +58,7 @@ pub fn simplify(function: &Function, lengths: Lengths) -> Result<Function> {
 /// As [`simplify`].
 pub(crate) fn simplified(mut out: Function, lengths: Lengths) -> Result<Function> {
     reserve::ahead(out.kinds.len(), reserve::bytes::OPTIMIZED)?;
+    out = separate_entry(&out).unwrap_or(out);
     if out.blocks.len() == 1 {
         let same = (0..out.kinds.len() as ValueId).collect();
         values::simplify_values(&mut out, lengths, None, same)?;

@@ -24,7 +24,7 @@ use crate::ir::function::{
 };
 use crate::ir::kind::{Datum, ValueKind};
 use crate::ir::scalar::ScalarOperator;
-use crate::rules::{Form, Internal, Kernel, Mul, Neg, OpRef, is_one_of};
+use crate::rules::{Form, Internal, Kernel, Mul, Neg, OpRef, is_one_of, result_type};
 
 /// About how many nanoseconds an instruction takes.
 const VALUE: usize = 500;
@@ -155,7 +155,12 @@ impl Simplifier<'_> {
                 _ => return None,
             });
         }
-        let shapes = args.iter().map(|&a| &self.ty(a).shape[..]);
+        let types: SmallVec<[&Type; 3]> = args.iter().map(|&a| self.ty(a)).collect();
+        // In a function that was put together by hand nobody has compared them.
+        if result_type(&**op, &types).ok()? != *ty {
+            return None;
+        }
+        let shapes = types.iter().map(|ty| &ty.shape[..]);
         let views = known.iter().zip(shapes);
         let views: SmallVec<[View<'_>; 3]> = views
             .map(|(a, shape)| View::new(shape, a.view().data))

@@ -341,7 +341,8 @@ macro_rules! elementwise {
         $(#[doc = $doc])+
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub struct $op {
-            /// The order.
+            /// The order. A number takes a time that may grow with its square, so Python's functions take
+            /// orders up to 1,000 in size; here the caller sees to it.
             pub n: i32,
         }
     };
