@@ -90,6 +90,10 @@ pub(crate) fn eval(kernel: Kernel, args: &[View<'_>], mut out: ViewMut<'_>) -> R
 /// numbers: `g` is the gradient of the result or the tangent of the operand.
 pub(super) type Derivative = for<'t, 'a> fn(i32, Ex<'t>, Ex<'t>, &'a [Ex<'t>]) -> Option<Ex<'t>>;
 
+/// Orders further from zero than this are refused: a number takes a time that may grow with the square of
+/// the order. Python's functions take a tenth of it, so that what they give has derivatives.
+const LARGEST_ORDER: u32 = 10_000;
+
 /// What an operator of the macro computes.
 pub(super) enum Compute {
     /// With loops of its own; for one element, with a function that machine code calls.
@@ -116,8 +120,7 @@ impl Definition {
     /// The kernel for real operands of type `dtype`, if the operator takes so many.
     #[inline]
     pub(crate) fn kernel_of(&self, n: i32, dtype: DType, operands: usize) -> Option<Kernel> {
-        let fits = operands == self.rules.len() && dtype.is_real();
-        fits.then(|| self.kernel(n, dtype))
+        self.fits(n, dtype, operands).then(|| self.kernel(n, dtype))
     }
 
     /// The function of single numbers of type `dtype`, if the operator takes so many.
@@ -126,8 +129,7 @@ impl Definition {
         reason = "machine code alone asks, which is a cargo feature"
     )]
     pub(crate) fn single(&self, n: i32, dtype: DType, operands: usize) -> Option<ElementFunction> {
-        let fits = operands == self.rules.len() && dtype.is_real();
-        fits.then(|| match self.compute {
+        self.fits(n, dtype, operands).then(|| match self.compute {
             Compute::Vector(_, single) => single(dtype),
             Compute::Call(function) => ElementFunction::Function(function),
             Compute::Ordered(f) => ElementFunction::Function(ScalarFunction::Ordered(f, n)),
@@ -135,8 +137,20 @@ impl Definition {
         })
     }
 
+    /// Whether [`infer`](Self::infer) would refuse none of this.
+    #[inline]
+    fn fits(&self, n: i32, dtype: DType, operands: usize) -> bool {
+        operands == self.rules.len() && dtype.is_real() && n.unsigned_abs() <= LARGEST_ORDER
+    }
+
     #[inline(never)]
-    pub(super) fn infer(&self, args: &[&Type]) -> Result<Type> {
+    pub(super) fn infer(&self, n: i32, args: &[&Type]) -> Result<Type> {
+        if n.unsigned_abs() > LARGEST_ORDER {
+            return Err(Error::Value(format!(
+                "{}: expected an order from -{LARGEST_ORDER} to {LARGEST_ORDER}, got {n}",
+                self.name
+            )));
+        }
         infer(self.name, self.rules.len(), args)
     }
 
@@ -261,7 +275,7 @@ macro_rules! elementwise {
                     &self,
                     args: &[&$crate::array::Type],
                 ) -> $crate::error::Result<$crate::array::Type> {
-                    Self::DEFINITION.infer(args)
+                    Self::DEFINITION.infer(inner!(@order self $operands), args)
                 }
                 fn eval(
                     &self,
@@ -341,8 +355,7 @@ macro_rules! elementwise {
         $(#[doc = $doc])+
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub struct $op {
-            /// The order. A number takes a time that may grow with its square, so Python's functions take
-            /// orders up to 1,000 in size; here the caller sees to it.
+            /// The order, from -10,000 to 10,000.
             pub n: i32,
         }
     };
