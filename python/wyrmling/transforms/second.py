@@ -8,7 +8,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from . import tree
-from .forward import jacfwd, jvp
+from .forward import directions_of, jacfwd, jvp
 from .modes import DEFAULT, Mode, chosen
 from .reverse import grad, jacrev
 from .tracing import Argnums, function, named, positions
@@ -20,16 +20,12 @@ PRODUCTS = "products"
 
 
 def _aligned(direction: Any, xs: Sequence[Any], argnums: SupportsIndex) -> Any:
-    """A direction with its parts in the order of the argument's. Raises what ``jvp`` does for one
-    that does not fit.
+    """A direction with its parts in the order and of the types of the argument's. Raises what
+    ``jvp`` does for one that does not fit.
     """
     x = xs[positions("hvp", argnums, len(xs))[0]]
-    leaves, rebuild = tree.flatten(x, opened=[])
-    given = tree.leaves_like(direction, x, opened=True)
-    if given is None or [np.shape(d) for d in given] != [np.shape(leaf) for _, leaf in leaves]:
-        jvp(lambda same: same, (x,), (direction,), mode="trace")
-        raise AssertionError("a direction that does not fit was taken")
-    return rebuild(iter(given))
+    rebuild = tree.flatten(x, opened=[])[1]
+    return rebuild(iter(directions_of([direction], [x])))
 
 
 def _as_array(argument: Any, product: Any) -> Any:
