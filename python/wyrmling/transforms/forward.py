@@ -123,7 +123,7 @@ def _as_plain(value: Any, tangent: Any) -> Any:
 
 
 def jacfwd(
-    f: Callable[..., Any], argnums: Argnums = 0, *, mode: Mode = DEFAULT
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, mode: Mode = DEFAULT
 ) -> Callable[..., Any]:
     """A function that returns the Jacobian of ``f``, by forward mode: a tangent for each element
     of the arguments, so best for many results of few arguments.
@@ -140,7 +140,7 @@ def jacfwd(
     function("jacfwd", f)
 
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        run = Run("jacfwd", f, args, kwargs, argnums)
+        run = Run("jacfwd", f, args, kwargs, argnums, has_aux)
         zeros = [run.zeros(at) for at in range(len(run.inputs))]
         # For each output and input, how the output moves with each element of the input.
         blocks: list[list[Any]] = [[] for _ in run.outputs]
@@ -156,8 +156,9 @@ def jacfwd(
             for k, y in enumerate(run.outputs):
                 shape = np.shape(y) + x.shape
                 blocks[k].append(joined([column[k] for column in columns], -1, shape, x))
-        return run.rebuild_output(
+        found = run.rebuild_output(
             tree.derivatives([run.arranged(argnums, block) for block in blocks])
         )
+        return (found, run.aux) if has_aux else found
 
-    return chosen("jacfwd", f, transformed, mode, argnums)
+    return chosen("jacfwd", f, transformed, mode, argnums, has_aux)

@@ -35,7 +35,7 @@ def _as_array(argument: Any, product: Any) -> Any:
 
 
 def hessian(
-    f: Callable[..., Any], argnums: Argnums = 0, *, mode: Mode = DEFAULT
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, mode: Mode = DEFAULT
 ) -> Callable[..., Any]:
     """A function that returns the second derivatives of ``f``.
 
@@ -50,7 +50,8 @@ def hessian(
            [2., 0.]])
     """
     function("hessian", f)
-    reverse = jacrev(jacrev(f, argnums, mode="trace"), argnums, mode="trace")
+    slopes = jacrev(f, argnums, has_aux, mode="trace")
+    reverse = jacrev(slopes, argnums, has_aux, mode="trace")
 
     def transformed(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -58,10 +59,9 @@ def hessian(
         except np.linalg.LinAlgError:
             # Reverse mode twice is the fastest. Where eigenvalues or singular values coincide only
             # forward mode, which knows the direction, has second derivatives of their functions.
-            slopes = jacrev(f, argnums, mode="trace")
-            return jacfwd(slopes, argnums, mode="trace")(*args, **kwargs)
+            return jacfwd(slopes, argnums, has_aux, mode="trace")(*args, **kwargs)
 
-    return chosen("hessian", f, transformed, mode, argnums)
+    return chosen("hessian", f, transformed, mode, argnums, has_aux)
 
 
 def hvp(
