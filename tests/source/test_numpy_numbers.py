@@ -156,3 +156,14 @@ def test_functions_of_a_sum_that_begins_at_zero(name, dtype):
         expected = wy.grad(f, mode="trace")(x, weights)
         np.testing.assert_allclose(slope(x, weights), expected, rtol=1e-5)
         assert slope(x, weights).dtype == np.float32
+
+
+def test_arrays_of_several_types_are_refused_as_what_they_are():
+    def f(x, weights):
+        total = 0.0
+        for weight in weights:
+            total = total + weight * x[0]
+        return np.sum(np.full(2, total))
+
+    with pytest.raises(wy.SourceError, match="one of several things"):
+        wy.grad(f, mode="source")(np.ones(2, np.float32), np.ones(2, np.float32))

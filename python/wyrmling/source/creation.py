@@ -20,6 +20,7 @@ from .values import (
     Array,
     Choice,
     Known,
+    Lost,
     MethodOf,
     Number,
     Reference,
@@ -275,7 +276,9 @@ class Creation(Walker):
             named = {key: given(one) for key, one in keywords.items()}
             return self.array_call(function, list(map(given, args)), named, node)
 
-        return self.distribute(chosen, call, node)
+        made = self.distribute(chosen, call, node)
+        # Arrays of several types do not become one.
+        return self.settled(chosen, node) if isinstance(self.array_of(made), Lost) else made
 
     def _each(
         self, change: Callable[[Any, ast.AST], Any], items: Sequence[Any], node: ast.AST
