@@ -443,3 +443,9 @@ def test_no_weights_are_counted_in_no_places(places):
     np.testing.assert_array_equal(got.value, np.bincount(places, np.zeros(0), minlength=2))
     with pytest.raises(TypeError, match="safe"):
         np.bincount(np.zeros(0), wy.Variable(np.zeros(0)))
+
+
+def test_the_angle_has_the_derivative_zero_everywhere():
+    x = np.array([np.nan, -1.0, -0.0, 2.0, np.inf])
+    np.testing.assert_array_equal(wy.grad(lambda x: np.angle(x).sum())(x), np.zeros(5))
+    np.testing.assert_array_equal(wy.angle(wy.Variable(x)).value, np.angle(x))

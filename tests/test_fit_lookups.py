@@ -72,3 +72,34 @@ def test_rows_at_constant_places_see_updates() -> None:
     )
     assert history.loss[-1] < 1e-6
     assert np.allclose(w.value, [0.0, 9.0, 3.0], atol=1e-3)
+
+
+def per_turn(P: Any, items: Any) -> Any:
+    total = 0.0
+    for i in items:
+        total = np.tanh(total + P[i] @ P[1:3].sum(axis=0))
+    return total
+
+
+def once(P: Any, items: Any) -> Any:
+    total = 0.0
+    for part in P[1:3, 1:]:
+        for i in items:
+            total = total * 0.5 + P[i][1:] @ part
+    return total
+
+
+@pytest.mark.parametrize("loss", [per_turn, once])
+@pytest.mark.parametrize("optimizer", [wy.SGD(lr=0.1, l2=0.5), wy.Adam(lr=0.1, l2=0.5)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_slice_of_rows_in_a_loop_leaves_the_others(loss: Any, optimizer: Any, dtype: Any) -> None:
+    """It looks its rows up, as in a graph: only they are read, shrunk and remembered."""
+    P = np.random.default_rng(7).normal(size=(7, 3)).astype(dtype)
+    rows, touched = [[4, 0], [], [4, 4, 2]], [0, 1, 2, 4]
+    found = trained(loss, {"items": rows}, {"P": P}, optimizer=optimizer)[0]["P"]
+    assert np.array_equal(found[[3, 5, 6]], P[[3, 5, 6]])
+    slope = wy.grad(loss, mode="trace")
+    gradient = sum(slope(P, np.array(row, int)) for row in rows if row) + 0.5 * P
+    change = (P - found)[touched]
+    expected = 0.1 * (gradient if isinstance(optimizer, wy.SGD) else np.sign(gradient))[touched]
+    assert np.allclose(change, expected, atol=1e-5)

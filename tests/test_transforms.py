@@ -464,3 +464,22 @@ def test_an_error_of_the_function_is_raised_as_it_is():
         raise KeyError("mine")
 
     refused(KeyError, "mine", wy.grad(f), 1.0)
+
+
+@pytest.mark.parametrize("transform", [wy.jacrev, wy.jacfwd, wy.hessian])
+def test_jacobians_pass_on_what_is_beside_the_result(transform):
+    def f(x):
+        return x**2 * x[0], {"sum": np.sum(x), "none": None}
+
+    x = np.array([1.0, 2.0])
+    for mode in ("trace", "auto"):
+        slope = transform(f, has_aux=True, mode=mode)
+        for _ in range(2):
+            found, beside = slope(x)
+            assert beside == {"sum": 3.0, "none": None}
+            assert np.array_equal(found, transform(lambda x: f(x)[0])(x))
+    assert np.array_equal(wy.jacrev(lambda x: slope(x)[1]["sum"])(x), [1.0, 1.0])
+    with pytest.raises(wy.SourceError, match="has_aux of"):
+        transform(f, has_aux=True, mode="source")(x)
+    with pytest.raises(TypeError, match="has_aux: expected a function that returns"):
+        transform(lambda x: x, has_aux=True)(x)

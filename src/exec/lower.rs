@@ -39,7 +39,7 @@ pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
         .map(|&(at, table)| Some((at?, table.unwrap_or(&number))));
     let all: Vec<_> = all.collect();
     let gradients = rows::return_rows(&mut function, &all, &are_rows)?;
-    slices::look_up(&mut function, |leaf| request.tables[leaf].is_some())?;
+    slices::look_up(&mut function, |leaf| request.tables[leaf].is_some());
     reserve::ahead(function.kinds.len(), reserve::bytes::SCHEDULED)?;
     let low = Analysis::new(&function, &request)?;
     let (_, results) = function.straight()?;

@@ -2,10 +2,9 @@
 //!
 //! Parameters are arrays to the function. Where it only looks rows up in one, by integers, neither is
 //! the array made nor a gradient of its shape: rows are copied of the table, and the gradient is records
-//! of rows ([`table_rows`](super::table_rows)). Any other parameter is passed as an array, a copy that
-//! serves a batch, and has a gradient of its shape. That is how graphs do it, too.
-//!
-//! Limits: a slice of a parameter is no lookup; it takes the array.
+//! of rows ([`table_rows`](super::table_rows)). So it is with a slice of at most half of the rows
+//! ([`slices`]). Any other parameter is passed as an array, a copy that serves a batch, and has a gradient
+//! of its shape. That is how graphs do it, too.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use std::sync::Arc;
 use super::loss_argument::{LossArgument, check_parameters};
 use super::sample_program::SampleProgram;
 use super::table_rows::{RowRecords, TableRows, collecting};
-use super::{Compiled, Outcome};
+use super::{Compiled, Outcome, slices};
 use smallvec::SmallVec;
 
 use crate::array::{Array, DType};
@@ -97,6 +96,9 @@ impl SampleLoss {
         }
         let seed = seed(&function)?;
         let program = SampleProgram::new(&function, &arguments, &tables)?;
+        slices::look_up(&mut function, |at| {
+            matches!(arguments[at], LossArgument::Parameter(_))
+        });
         let mut stands = vec![false; arguments.len()];
         let mut wrt = Vec::new();
         for (number, table) in tables.iter().enumerate() {

@@ -12,57 +12,51 @@ use std::collections::HashMap;
 use smallvec::SmallVec;
 
 use crate::array::{Array, Dense, Type};
-use crate::error::Result;
 use crate::ir::{Expression, Function, Instruction, ValueId};
 use crate::rules::{Gather, OpRef, Region};
 
 /// Lets a function look up what it slices of its parameters that are tables.
-///
-/// # Errors
-/// [`Error::Value`](crate::Error::Value) if there are several blocks.
-pub(super) fn look_up(function: &mut Function, is_table: impl Fn(usize) -> bool) -> Result<()> {
-    let (block, _) = function.straight()?;
-    let parameters = block.parameters.iter().enumerate();
+pub(super) fn look_up(function: &mut Function, is_table: impl Fn(usize) -> bool) {
+    let parameters = function.parameters().iter().enumerate();
     let tables = parameters.filter(|(k, _)| is_table(*k)).map(|(_, &p)| p);
     let tables: Vec<ValueId> = tables.collect();
-    let mut block = block.clone();
+    let mut blocks = function.blocks.clone();
     let mut kinds = function.kinds.clone();
-    let mut instructions = Vec::with_capacity(block.instructions.len());
-    // What was looked up of each table, by the numbers of the rows.
-    let mut known: HashMap<(ValueId, Vec<u32>), ValueId> = HashMap::new();
-    for instruction in block.instructions {
-        let Some((table, region)) = slice(function, &tables, &instruction) else {
-            instructions.push(instruction);
-            continue;
-        };
-        let Some(rows) = region.rows() else {
-            instructions.push(instruction);
-            continue;
-        };
-        let rows: Vec<u32> = rows.collect();
-        let mut define = |ty: Type, expression: Expression| {
-            let result = kinds.len() as ValueId;
-            kinds.push(ty.into());
-            instructions.push(Instruction::new(result, expression));
-            result
-        };
-        let looked_up = *known.entry((table, rows)).or_insert_with_key(|(_, rows)| {
-            let numbers = Array::from(Dense::from(rows.clone()));
-            let index = define(numbers.ty(), Expression::Constant(numbers.into()));
-            let ty = Type::new(function.ty(table).dtype, &region.rows_shape());
-            let args = SmallVec::from_slice(&[table, index]);
-            define(ty, Expression::Apply(OpRef::Static(&Gather), args))
-        });
-        let args = SmallVec::from_slice(&[looked_up]);
-        instructions.push(Instruction::new(
-            instruction.result(),
-            Expression::Apply(OpRef::new(region.within()), args),
-        ));
+    for block in &mut blocks {
+        // What was looked up of each table, by the numbers of the rows.
+        let mut known: HashMap<(ValueId, Vec<u32>), ValueId> = HashMap::new();
+        for instruction in std::mem::take(&mut block.instructions) {
+            let sliced = slice(function, &tables, &instruction);
+            let rows = sliced.as_ref().and_then(|(_, region)| region.rows());
+            let (Some((table, region)), Some(rows)) = (&sliced, rows) else {
+                block.instructions.push(instruction);
+                continue;
+            };
+            let rows: Vec<u32> = rows.collect();
+            let mut define = |ty: Type, expression: Expression| {
+                let result = kinds.len() as ValueId;
+                kinds.push(ty.into());
+                block
+                    .instructions
+                    .push(Instruction::new(result, expression));
+                result
+            };
+            let looked_up = *known.entry((*table, rows)).or_insert_with_key(|(_, rows)| {
+                let numbers = Array::from(Dense::from(rows.clone()));
+                let index = define(numbers.ty(), Expression::Constant(numbers.into()));
+                let ty = Type::new(function.ty(*table).dtype, &region.rows_shape());
+                let args = SmallVec::from_slice(&[*table, index]);
+                define(ty, Expression::Apply(OpRef::Static(&Gather), args))
+            });
+            let args = SmallVec::from_slice(&[looked_up]);
+            block.instructions.push(Instruction::new(
+                instruction.result(),
+                Expression::Apply(OpRef::new(region.within()), args),
+            ));
+        }
     }
-    block.instructions = instructions;
     function.kinds = kinds;
-    function.blocks = vec![block];
-    Ok(())
+    function.blocks = blocks;
 }
 
 /// The table and the part of it that an instruction is a slice of, if it is one.
@@ -78,9 +72,10 @@ fn slice(
     let &[table] = args.as_slice() else {
         return None;
     };
-    let ty = tables.contains(&table).then(|| function.ty(table))?;
+    let array = |id: ValueId| function.kinds[id as usize].array();
+    let ty = array(table).filter(|_| tables.contains(&table))?;
     let region = Region::new(items, &ty.shape).ok()?;
-    let found = function.ty(instruction.result());
+    let found = array(instruction.result())?;
     let fits = found.dtype == ty.dtype && found.shape == *region.shape();
     fits.then_some((table, region))
 }

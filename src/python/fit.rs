@@ -315,11 +315,11 @@ fn trained_loss<'py>(
 /// training. An integer of a column is an int to it, a number of a float column a float (of 64
 /// bits), a row of a column with more axes an array of the column's type, in which integers are
 /// int64, and so is an entry of a ``Ragged``, or of a list of arrays; a sampler gives an int, or an
-/// array of its ``shape``. A parameter is an array of its type, which may not be changed; of one
-/// that is only looked up in, by ``P[i]``, rows are read and rows are updated, as in graphs. What
-/// it finds outside of its arguments is read when ``fit`` is called. SourceError says what cannot
-/// be read, before anything changes. Where the function raises, the run ends with its exception,
-/// which names the sample; the sample's batch is not applied.
+/// array of its ``shape``. A parameter is an array of its type, which may not be changed, or a
+/// number if it has no axes; of one that is only looked up in, by ``P[i]``, rows are read and rows
+/// are updated, as in graphs. What it finds outside of its arguments is read when ``fit`` is called.
+/// SourceError says what cannot be read, before anything changes. Where the function raises, the run
+/// ends with its exception, which names the sample; the sample's batch is not applied.
 ///
 /// Everything is checked before the first step. Raises ValueError, TypeError or IndexError if
 /// settings or data do not fit, RuntimeError if a parameter is being trained elsewhere,

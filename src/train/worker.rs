@@ -294,8 +294,8 @@ impl<'a> Worker<'a> {
                         self.step.failed(self.epoch, samples, start);
                         return Err(match error {
                             Error::NotFinite(what) => Error::NotFinite(format!(
-                                "{what} in epoch {} at sample {} (its batch was not applied); a \
-                                 smaller learning rate, l2 or clip may help",
+                                "{what} in epoch {}, {} samples after its start (the batch was not \
+                                 applied); a smaller learning rate, l2 or clip may help",
                                 self.epoch + 1,
                                 samples.start() + start + self.step.number(at)
                             )),

@@ -404,3 +404,13 @@ def test_a_list_of_another_length_is_not_spread():
     # A result of another length is that of a program of its own.
     for x in (X, np.array([0.5, 0.2, -1.0]), -X, X):
         np.testing.assert_array_equal(jacobian(x), np.diag(2.0 * x)[x > 0.0])
+
+
+@pytest.mark.parametrize("transform", [wy.jacrev, wy.jacfwd, wy.hessian])
+def test_what_the_function_raises_is_its_own(transform):
+    """Not an error of reading, though the shapes of results are found by running the program."""
+    rows, x = np.array([0, 1, 3]), np.array([1.5, 2.0, 0.5])
+    slope = transform(lambda rows, x: x[rows] ** 2, 1, mode="source")
+    with pytest.raises(IndexError, match="index 3 is out of bounds"):
+        slope(rows, x)
+    assert slope(rows - 1, x).shape[:2] == (3, 3)

@@ -126,3 +126,44 @@ def test_axes_that_another_length_makes_go(name, mode):
         for _ in range(2):
             assert same(outcome(fast, x), f(x), exactly=False)
             assert same(loss(x), wy.grad(lambda x: np.sum(f(x) ** 2), mode="trace")(x))
+
+
+OF_SUMS = {
+    "softplus": lambda s, x: wy.softplus(-s) + wy.sigmoid(s),
+    "clip": lambda s, x: np.clip(s, 0.25, 1.0) + wy.clip(x[0], s, 2.0),
+    "sum": lambda s, x: np.sum(s) * np.mean(s),
+    "dot": lambda s, x: np.dot(s, s),
+    "stacked": lambda s, x: np.sum(np.stack([s, 2.0]) * s),
+    "interp": lambda s, x: np.interp(s, [0.0, 1.0, 4.0], [0.0, 2.0, 3.0]),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", OF_SUMS)
+def test_functions_of_a_sum_that_begins_at_zero(name, dtype):
+    """It is Python's 0.0 where there is nothing to add, and of NumPy's types elsewhere."""
+
+    def f(x, weights):
+        total = 0.0
+        for weight in weights:
+            total = total + weight * x[0]
+        return OF_SUMS[name](total, x)
+
+    slope = wy.grad(f, mode="source")
+    x = np.array([0.5, 0.25], np.float32)
+    for count in (2, 0, 3):
+        weights = np.linspace(1.0, 1.5, count, dtype=dtype)
+        expected = wy.grad(f, mode="trace")(x, weights)
+        np.testing.assert_allclose(slope(x, weights), expected, rtol=1e-5)
+        assert slope(x, weights).dtype == np.float32
+
+
+def test_arrays_of_several_types_are_refused_as_what_they_are():
+    def f(x, weights):
+        total = 0.0
+        for weight in weights:
+            total = total + weight * x[0]
+        return np.sum(np.full(2, total))
+
+    with pytest.raises(wy.SourceError, match="one of several things"):
+        wy.grad(f, mode="source")(np.ones(2, np.float32), np.ones(2, np.float32))

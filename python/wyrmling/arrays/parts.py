@@ -58,7 +58,7 @@ def angle(z: Like, deg: bool = False) -> Any:
     x = constant(z)
     half = 180.0 if deg else np.pi
     found = where(_core.signbit(x), x.dtype.type(half), x.dtype.type(0.0))
-    return where(isnan(x), x, found)
+    return where(isnan(x), x.dtype.type(np.nan), found)
 
 
 def unwrap(

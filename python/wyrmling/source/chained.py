@@ -224,6 +224,8 @@ def _apply(
             )
         case "elementwise_grad":
             return programs.gradient(made, arguments, at, several, total=True)
+        case "hessian" | "jacrev" | "jacfwd" if transform.has_aux:
+            raise refuse.unsupported(f"has_aux of {name}")
         case "hessian":
             slope = programs.with_zeros(jacobian(made, arguments, at, several, forward=False))
             return jacobian(slope, arguments, at, several, forward=True, typed_as_gradients=True)

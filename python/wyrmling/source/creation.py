@@ -20,6 +20,7 @@ from .values import (
     Array,
     Choice,
     Known,
+    Lost,
     MethodOf,
     Number,
     Reference,
@@ -241,6 +242,43 @@ class Creation(Walker):
                     one = Row(tuple(self._each(self.as_array, items, node)))
             made.append(one)
         return made
+
+    def choice_in(self, values: Sequence[Any]) -> Choice | None:
+        """One of the arguments, or of what is in their lists, that is one of several numbers or
+        arrays; None if there is none, or more than three are, which would go too many ways.
+        """
+        items = [item for one in values for item in (self._list_items(one) or (one,))]
+        found = {
+            id(one): one
+            for one in items
+            if isinstance(one, Choice)
+            and all(kind_of(way) or self.is_array(way) for way in one.alternatives)
+        }
+        return next(iter(found.values())) if 0 < len(found) <= 3 else None
+
+    def call_by_choice(
+        self,
+        chosen: Choice,
+        function: Any,
+        args: Sequence[Any],
+        keywords: dict[str, Any],
+        node: ast.AST,
+    ) -> Any:
+        """A function of NumPy's on each of what an argument may be."""
+
+        def call(way: Any) -> Any:
+            def given(value: Any) -> Any:
+                items = self._list_items(value)
+                if items is not None and any(one is chosen for one in items):
+                    return Row(tuple(way if one is chosen else one for one in items))
+                return way if value is chosen else value
+
+            named = {key: given(one) for key, one in keywords.items()}
+            return self.array_call(function, list(map(given, args)), named, node)
+
+        made = self.distribute(chosen, call, node)
+        # Arrays of several types do not become one.
+        return self.settled(chosen, node) if isinstance(self.array_of(made), Lost) else made
 
     def _each(
         self, change: Callable[[Any, ast.AST], Any], items: Sequence[Any], node: ast.AST

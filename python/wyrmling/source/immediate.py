@@ -48,8 +48,7 @@ def with_tangents(
         return traced(f, args, given, kwargs)
 
     made = differentiated("jvp", f, along, mode, range(len(primals)))
-    given = tuple([float(t) if type(t) is int else t for t in tangents])
-    found: tuple[Any, Any] = made(*primals, **kwargs, **{TANGENTS: given})
+    found: tuple[Any, Any] = made(*primals, **kwargs, **{TANGENTS: tuple(tangents)})
     return found
 
 

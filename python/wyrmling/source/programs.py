@@ -399,8 +399,11 @@ def moved(
 
 
 def sampled(function: IrFunction, samples: Sequence[Any]) -> list[Any]:
-    """The results for the samples. Raises Left if there are none."""
-    found = function.interpret(list(samples))
+    """The results for the samples. Raises Left if there are none, as of an index out of range."""
+    try:
+        found = function.interpret(list(samples))
+    except (LookupError, ValueError) as error:
+        raise Left("an operator refuses its operands") from error
     if isinstance(found, int):
         raise Left("the function leaves")
     return found

@@ -133,6 +133,9 @@ class Splicing(Creation):
         name = getattr(function, "__name__", "this")
         if args and (function is np.where or (name == "where" and is_own_function(function))):
             args = self.with_number_for_truth(args, node)
+        chosen = self.choice_in((*args, *keywords.values()))
+        if chosen is not None:
+            return self.call_by_choice(chosen, function, args, keywords, node)
         if any(self.grown(arg) is not None for arg in args):
             plain = isinstance(function, np.ufunc) or function.__module__ == "_operator"
             args = self.arrays_for("sum" if plain else name, args, node)

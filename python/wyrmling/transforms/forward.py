@@ -33,6 +33,41 @@ def _pushed(run: Run, tangents: Sequence[Any]) -> list[Any]:
     return moved
 
 
+def directions_of(tangents: Sequence[Any], primals: Sequence[Any]) -> list[Any]:
+    """The leaves of tangents, each of the element type of its argument's. Raises what ``jvp`` does
+    for one that does not fit.
+    """
+    given = tree.leaves_like(list(tangents), list(primals), opened=True)
+    if given is None:
+        raise TypeError(
+            "jvp: tangents: expected the form of the primals, "
+            f"{tree.shown(list(primals))}, got {tree.shown(list(tangents))}"
+        )
+    leaves = tree.flatten(list(primals), "tangents", [])[0]
+    return [_direction(label, t, x) for t, (label, x) in zip(given, leaves, strict=True)]
+
+
+def _direction(label: str, t: Any, x: Any) -> Any:
+    """One leaf of tangents, for the argument ``x``."""
+    if not isinstance(t, Variable | float | int | np.floating | np.integer | np.ndarray):
+        raise TypeError(f"jvp: {label}: expected numbers, got {described(t)}")
+    if np.shape(t) != np.shape(x):
+        raise ValueError(
+            f"jvp: {label}: expected shape {np.shape(x)}, as the argument's, got {np.shape(t)}"
+        )
+    dtype = np.dtype(getattr(x, "dtype", np.float64))
+    if isinstance(t, Variable) or dtype not in (np.float32, np.float64):
+        # Whoever takes it compares its type, or refuses the argument.
+        return t
+    found = np.asarray(t).dtype
+    is_plain = type(t) is float or found.kind in "iub"
+    if not is_plain and (found.itemsize < 4 or not np.can_cast(found, dtype)):
+        raise TypeError(f"jvp: {label}: expected {dtype}, as the argument's, got {found}")
+    if isinstance(t, np.ndarray):
+        return t.astype(dtype, copy=False)
+    return float(t) if dtype == np.float64 else dtype.type(t)
+
+
 def jvp(
     f: Callable[..., Any],
     primals: Sequence[Any],
@@ -44,7 +79,8 @@ def jvp(
     """``f(*primals, **kwargs)``, and how it moves when the arguments move by ``tangents``: the
     Jacobian-vector product, of the form of the result.
 
-    ``tangents`` has one for each of ``primals``, of the same form, shapes and dtypes. ``mode`` is
+    ``tangents`` has one for each of ``primals``, of the same form and shapes, and of numbers
+    that fit their dtypes: integers, and float32 for float64, do. ``mode`` is
     that of ``grad``, and no argument of ``f``. Raises TypeError or ValueError if a tangent does not
     fit, and errors as ``grad`` does.
 
@@ -62,20 +98,7 @@ def jvp(
             )
     if not primals:
         raise TypeError("jvp: expected at least one argument to differentiate by")
-    directions = tree.leaves_like(list(tangents), list(primals), opened=True)
-    if directions is None:
-        raise TypeError(
-            "jvp: tangents: expected the form of the primals, "
-            f"{tree.shown(list(primals))}, got {tree.shown(list(tangents))}"
-        )
-    originals = tree.flatten(list(primals), "tangents", [])[0]
-    for t, (label, x) in zip(directions, originals, strict=True):
-        if not isinstance(t, Variable | float | int | np.floating | np.integer | np.ndarray):
-            raise TypeError(f"jvp: {label}: expected numbers, got {described(t)}")
-        if np.shape(t) != np.shape(x):
-            raise ValueError(
-                f"jvp: {label}: expected shape {np.shape(x)}, as the argument's, got {np.shape(t)}"
-            )
+    directions = directions_of(tangents, primals)
     if is_traced("jvp", mode):
         return _traced_jvp(f, tuple(primals), directions, kwargs)
     found: tuple[Any, Any] = reading("immediate").with_tangents(
@@ -100,7 +123,7 @@ def _as_plain(value: Any, tangent: Any) -> Any:
 
 
 def jacfwd(
-    f: Callable[..., Any], argnums: Argnums = 0, *, mode: Mode = DEFAULT
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, mode: Mode = DEFAULT
 ) -> Callable[..., Any]:
     """A function that returns the Jacobian of ``f``, by forward mode: a tangent for each element
     of the arguments, so best for many results of few arguments.
@@ -117,7 +140,7 @@ def jacfwd(
     function("jacfwd", f)
 
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        run = Run("jacfwd", f, args, kwargs, argnums)
+        run = Run("jacfwd", f, args, kwargs, argnums, has_aux)
         zeros = [run.zeros(at) for at in range(len(run.inputs))]
         # For each output and input, how the output moves with each element of the input.
         blocks: list[list[Any]] = [[] for _ in run.outputs]
@@ -133,8 +156,9 @@ def jacfwd(
             for k, y in enumerate(run.outputs):
                 shape = np.shape(y) + x.shape
                 blocks[k].append(joined([column[k] for column in columns], -1, shape, x))
-        return run.rebuild_output(
+        found = run.rebuild_output(
             tree.derivatives([run.arranged(argnums, block) for block in blocks])
         )
+        return (found, run.aux) if has_aux else found
 
-    return chosen("jacfwd", f, transformed, mode, argnums)
+    return chosen("jacfwd", f, transformed, mode, argnums, has_aux)

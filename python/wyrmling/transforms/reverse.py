@@ -207,7 +207,7 @@ pullback = vjp
 
 
 def jacrev(
-    f: Callable[..., Any], argnums: Argnums = 0, *, mode: Mode = DEFAULT
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, mode: Mode = DEFAULT
 ) -> Callable[..., Any]:
     """A function that returns the Jacobian of ``f``, by reverse mode: a pullback for each element
     of the result, so best for few results of many arguments.
@@ -215,7 +215,7 @@ def jacrev(
     For a result of shape ``s`` and an argument of shape ``t`` it is an array of shape ``s + t``;
     where the result or the arguments are nested, it has the form of the result, with the form of
     the arguments in the place of each leaf. Arguments and errors are those of ``grad``, but for
-    what ``f`` returns.
+    what ``f`` returns. With ``has_aux`` it is traced.
 
     >>> import numpy as np
     >>> import wyrmling as wy
@@ -226,11 +226,12 @@ def jacrev(
     function("jacrev", f)
 
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        run = Run("jacrev", f, args, kwargs, argnums)
+        run = Run("jacrev", f, args, kwargs, argnums, has_aux)
         blocks = [run.arranged(argnums, _rows(run, y)) for y in run.outputs]
-        return run.rebuild_output(tree.derivatives(blocks))
+        found = run.rebuild_output(tree.derivatives(blocks))
+        return (found, run.aux) if has_aux else found
 
-    return chosen("jacrev", f, transformed, mode, argnums)
+    return chosen("jacrev", f, transformed, mode, argnums, has_aux)
 
 
 def _rows(run: Run, y: Any) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from . import tree
-from .forward import jacfwd, jvp
+from .forward import directions_of, jacfwd, jvp
 from .modes import DEFAULT, Mode, chosen
 from .reverse import grad, jacrev
 from .tracing import Argnums, function, named, positions
@@ -20,16 +20,12 @@ PRODUCTS = "products"
 
 
 def _aligned(direction: Any, xs: Sequence[Any], argnums: SupportsIndex) -> Any:
-    """A direction with its parts in the order of the argument's. Raises what ``jvp`` does for one
-    that does not fit.
+    """A direction with its parts in the order and of the types of the argument's. Raises what
+    ``jvp`` does for one that does not fit.
     """
     x = xs[positions("hvp", argnums, len(xs))[0]]
-    leaves, rebuild = tree.flatten(x, opened=[])
-    given = tree.leaves_like(direction, x, opened=True)
-    if given is None or [np.shape(d) for d in given] != [np.shape(leaf) for _, leaf in leaves]:
-        jvp(lambda same: same, (x,), (direction,), mode="trace")
-        raise AssertionError("a direction that does not fit was taken")
-    return rebuild(iter(given))
+    rebuild = tree.flatten(x, opened=[])[1]
+    return rebuild(iter(directions_of([direction], [x])))
 
 
 def _as_array(argument: Any, product: Any) -> Any:
@@ -39,7 +35,7 @@ def _as_array(argument: Any, product: Any) -> Any:
 
 
 def hessian(
-    f: Callable[..., Any], argnums: Argnums = 0, *, mode: Mode = DEFAULT
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, mode: Mode = DEFAULT
 ) -> Callable[..., Any]:
     """A function that returns the second derivatives of ``f``.
 
@@ -54,7 +50,8 @@ def hessian(
            [2., 0.]])
     """
     function("hessian", f)
-    reverse = jacrev(jacrev(f, argnums, mode="trace"), argnums, mode="trace")
+    slopes = jacrev(f, argnums, has_aux, mode="trace")
+    reverse = jacrev(slopes, argnums, has_aux, mode="trace")
 
     def transformed(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -62,10 +59,9 @@ def hessian(
         except np.linalg.LinAlgError:
             # Reverse mode twice is the fastest. Where eigenvalues or singular values coincide only
             # forward mode, which knows the direction, has second derivatives of their functions.
-            slopes = jacrev(f, argnums, mode="trace")
-            return jacfwd(slopes, argnums, mode="trace")(*args, **kwargs)
+            return jacfwd(slopes, argnums, has_aux, mode="trace")(*args, **kwargs)
 
-    return chosen("hessian", f, transformed, mode, argnums)
+    return chosen("hessian", f, transformed, mode, argnums, has_aux)
 
 
 def hvp(
