@@ -25,7 +25,7 @@ def loss_of(w: wy.Parameter) -> tuple[Any, Any]:
 @pytest.mark.parametrize("make", OPTIMIZERS)
 def test_a_callback_changes_the_rate_of_the_next_epoch(make: Any) -> None:
     """As many runs of one epoch, by one optimizer, give the same bits."""
-    rates = [0.3, 0.1, 0.02, 0.05]
+    rates = [0.3, 0.1, 0.02, 0.05, 0.0]
     columns = np.array([0, 1, 1])
     at_once, one_by_one = (
         wy.Parameter(np.array([1.0, -2.0], np.float32), name="w") for _ in range(2)
@@ -38,7 +38,7 @@ def test_a_callback_changes_the_rate_of_the_next_epoch(make: Any) -> None:
 
     row, loss = loss_of(at_once)
     settings: Any = {"batch_size": 3, "seed": 4}
-    wy.fit(loss, {row: columns}, optimizer=optimizer, epochs=4, callback=next_rate, **settings)
+    wy.fit(loss, {row: columns}, optimizer=optimizer, epochs=5, callback=next_rate, **settings)
     other = make(1.0)
     row, loss = loss_of(one_by_one)
     for rate in rates:
@@ -48,7 +48,7 @@ def test_a_callback_changes_the_rate_of_the_next_epoch(make: Any) -> None:
     # What has a rate of its own throughout ends elsewhere.
     constant = wy.Parameter(np.array([1.0, -2.0], np.float32), name="w")
     row, loss = loss_of(constant)
-    wy.fit(loss, {row: columns}, optimizer=make(rates[0]), epochs=4, **settings)
+    wy.fit(loss, {row: columns}, optimizer=make(rates[0]), epochs=5, **settings)
     assert not np.array_equal(constant.value, at_once.value)
 
 
@@ -76,7 +76,19 @@ def test_steps_by_hand_take_the_rate() -> None:
     assert repr(optimizer) == "SGD(lr=0.125, momentum=0.0, l2=0.0, clip=None)"
 
 
-@pytest.mark.parametrize("wrong", [0.0, -1.0, float("nan"), float("inf"), "fast", None])
+@pytest.mark.parametrize("make", OPTIMIZERS)
+def test_at_a_rate_of_zero_parameters_stay(make: Any) -> None:
+    w = wy.Parameter(np.array([1.0, -2.0]))
+    optimizer = make(0.0)
+    (w * w).sum().backward()
+    optimizer.step([w])
+    assert w.value.tolist() == [1.0, -2.0]
+    row, loss = loss_of(w)
+    wy.fit(loss, {row: np.array([0, 1, 1])}, optimizer=optimizer, epochs=2, batch_size=1)
+    assert w.value.tolist() == [1.0, -2.0]
+
+
+@pytest.mark.parametrize("wrong", [-1e-9, -1.0, float("nan"), float("inf"), "fast", None])
 def test_what_is_no_rate_is_refused(wrong: Any) -> None:
     optimizer = wy.Adam(lr=0.5)
     with pytest.raises((ValueError, TypeError), match="lr"):

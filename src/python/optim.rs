@@ -131,7 +131,8 @@ impl PyOptimizer {
     /// Changes the learning rate and keeps the state. It counts from the next step, and in ``fit``,
     /// where a callback may set it, from the next epoch.
     ///
-    /// Raises TypeError for what is no number, ValueError if it is not positive.
+    /// Raises TypeError for what is no number, ValueError if it is negative or not finite. At 0, where
+    /// a schedule may end, parameters stay as they are.
     #[setter]
     fn set_lr(&self, lr: Given<f64>) -> PyResult<()> {
         Ok(self.inner.set_lr(number("lr", lr)?)?)
