@@ -50,7 +50,8 @@ def polyval(p: Like, x: Like) -> Variable:
     if coefficients.ndim == 0:
         raise ValueError("polyval: p: expected the coefficients in an array, got one number")
     coefficients = fixed(coefficients, "polyval", 0)
-    result: Variable = zeros_like(x)
+    # With no coefficients the sum of none, which refuses others later.
+    result: Variable = zeros_like(x) + _core.sum(coefficients[:0].astype(x.dtype))
     for k in range(coefficients.shape[0]):
         result = result * x + coefficients[k]
     return result
@@ -101,7 +102,7 @@ def polymul(a1: Like, a2: Like) -> Any:
     """
     x, y = _coefficients("polymul", "a1", a1), _coefficients("polymul", "a2", a2)
     # No coefficients are those of 0.
-    x, y = (p if p.size else constant(np.zeros(1, p.dtype)) for p in (x, y))
+    x, y = (p if p.size else concatenate([p, np.zeros(1, p.dtype)]) for p in (x, y))
     return convolve(x, y)
 
 

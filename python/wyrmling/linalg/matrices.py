@@ -212,6 +212,11 @@ def pinv(
     return _core.pinv(a, 1e-15 if given is None else float(given))
 
 
+def _identity(like: Variable) -> Variable:
+    """Identity matrices of a variable's shape, whatever lengths it has later."""
+    return _core.tril(_core.triu(_core.broadcast_like(np.ones((), like.dtype), like)))
+
+
 def matrix_power(a: Like, n: int) -> Variable:
     """Return matrices to the power of an integer, of the inverse if it is negative.
 
@@ -229,8 +234,8 @@ def matrix_power(a: Like, n: int) -> Variable:
     if n < 0:
         power, n = inv(power), -n
     if n == 0:
-        # The identity depends on the shape of `a` alone, and its gradient is zero.
-        return _core.where(0.0, power, np.eye(shape[-1], dtype=power.dtype))
+        # The square of the identity, which refuses lengths that are no square matrix's later.
+        power, n = _identity(power), 2
     result = None
     while True:
         if n & 1:
@@ -433,7 +438,7 @@ def cond(x: Like, p: float | str | Variable | None = None) -> Variable:
     size = norm(x, p, (-2, -1))
     singular = slogdet(x).sign == 0.0
     # In the place of singular matrices, which have no inverse.
-    unit = np.eye(np.shape(x)[-1], dtype=size.dtype)
+    unit = _identity(constant(x))
     inverse = inv(_core.where(_core.expand_dims(singular, (-2, -1)), unit, x))
     # A factor of 1 elsewhere, for zero times infinity would be NaN in second derivatives.
     factor = _core.where(singular, size.dtype.type(np.inf), size.dtype.type(1.0))

@@ -298,7 +298,8 @@ class Splicing(Creation):
         self, name: str, found: Any, again: Any, real: Any, recording: Recording, node: ast.AST
     ) -> Any:
         for sample, value in recording.arrays:
-            if real is sample:
+            # An array that is not repeated now may be for other lengths.
+            if real is sample and name != "broadcast_arrays":
                 if all(found is not one for one, _ in recording.inputs):
                     # It is refused for arrays of other lengths, which squeeze would change.
                     self._splice(found, recording)
