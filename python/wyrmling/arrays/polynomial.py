@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._core import Variable, concatenate, constant, fixed
+from .._core import Variable, concatenate, constant, fixed, has_variable
 from .construction import vander, zeros_like
 from .contraction import convolve
 from .least_squares import lstsq
@@ -95,12 +95,17 @@ def polysub(a1: Like, a2: Like) -> Any:
 def polymul(a1: Like, a2: Like) -> Any:
     """The product of two polynomials.
 
+    Leading zeros of plain coefficients are left out, as NumPy does, those of a variable are not.
+
     Raises ValueError unless each has one axis.
 
     >>> polymul(Variable([1.0, 1.0]), [1.0, -1.0]).value
     array([ 1.,  0., -1.])
     """
-    x, y = _coefficients("polymul", "a1", a1), _coefficients("polymul", "a2", a2)
+    given: Any = (a1, a2)
+    plain = [not has_variable((p,), {}) and np.ndim(p) == 1 for p in given]
+    given = [np.trim_zeros(p, "f") if k else p for k, p in zip(plain, given, strict=True)]
+    x, y = map(_coefficients, ("polymul",) * 2, ("a1", "a2"), given)
     # No coefficients are those of 0.
     x, y = (p if p.size else concatenate([p, np.zeros(1, p.dtype)]) for p in (x, y))
     return convolve(x, y)
