@@ -475,3 +475,15 @@ def test_leading_zeros_of_plain_polynomials_are_left_out(plain):
     y = np.array([0.5, 3.0, 1.0])
     np.testing.assert_array_equal(np.polymul(plain, wy.Variable(y)).value, np.polymul(plain, y))
     np.testing.assert_array_equal(np.polymul(wy.Variable(y), plain).value, np.polymul(y, plain))
+
+
+def test_divisors_of_a_polynomial_keep_the_length_that_they_are_read_for():
+    def divided(v):
+        return np.concatenate(np.polydiv([3.0, 2.0], v))
+
+    compiled = wy.compile(divided, mode="source")
+    for v in ([1.0, 3.0, 5.0], [4.0, 3.0, 1.0], [2.0], [4.0, 8.0]):
+        np.testing.assert_allclose(compiled(np.array(v)), divided(np.array(v)))
+    quotient, rest = np.polydiv([np.inf, 2.0], wy.Variable([1.0, 3.0, 5.0]))
+    assert quotient.value.tolist() == [0.0]
+    assert rest.value.tolist() == [np.inf, 2.0]

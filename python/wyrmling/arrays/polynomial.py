@@ -129,12 +129,15 @@ def polydiv(u: Like, v: Like) -> tuple[Any, Any]:
         found.append(ratio)
         parts = [rest[:k], rest[k : k + y.size] - ratio * y, rest[k + y.size :]]
         rest = concatenate([part for part in parts if part.size])
-    quotient = _core.stack(found) if found else x[:1] * 0.0
     known = np.asarray(value("polydiv", constant(rest)))
     first = 0
     while first < len(known) - 1 and np.isclose(known[first], 0.0, rtol=1e-14):
         first += 1
-    return quotient, rest[first:]
+    if found:
+        return _core.stack(found), rest[first:]
+    # Of the divisor only the length counts, which the sum of none of it keeps.
+    none = _core.sum(y[:0])
+    return zeros_like(x[:1]) + none, rest[first:] + none
 
 
 def polyder(p: Like, m: int = 1) -> Any:
