@@ -470,3 +470,20 @@ def test_the_power_zero_of_other_lengths_is_refused():
     assert program.run({x: [[5.0]]}) == 1.0
     with pytest.raises(ValueError, match="matmul"):
         program.run({x: np.ones((3, 1))})
+
+
+@pytest.mark.parametrize("svd", [np.linalg.svd, wy.linalg.svd])
+def test_whole_singular_vectors_are_of_square_matrices_later_too(svd, rng):
+    square = wy.Input(well(rng, 2, 2))
+    program = wy.freeze(svd(square)[0] ** 2)
+    with pytest.raises(ValueError, match="svd: built for"):
+        program.run({square: well(rng, 3, 2)})
+
+    def squares(a):
+        u, s, vh = np.linalg.svd(a)
+        return np.concatenate([np.ravel(u**2), s, np.ravel(vh**2)])
+
+    compiled = wy.compile(squares, mode="source")
+    for shape in ((2, 2), (3, 3), (3, 2), (2, 4)):
+        a = well(rng, *shape)
+        np.testing.assert_allclose(compiled(a), squares(a), rtol=1e-12)

@@ -148,11 +148,13 @@ def svd_by(a: Like, full_matrices: bool, compute_uv: bool, hermitian: bool, by: 
     """``svd`` as the function ``by`` computes it."""
     if hermitian:
         raise NotImplementedError("svd: hermitian=True is not supported; eigh has symmetric ones")
-    if compute_uv and full_matrices and np.ndim(a) > 1 and np.shape(a)[-1] != np.shape(a)[-2]:
-        raise NotImplementedError(
-            f"svd: of shape {np.shape(a)} only the reduced decomposition can be differentiated; "
-            "give full_matrices=False"
-        )
+    if compute_uv and full_matrices and np.ndim(a) > 1:
+        if np.shape(a)[-1] != np.shape(a)[-2]:
+            raise NotImplementedError(
+                f"svd: of shape {np.shape(a)} only the reduced decomposition can be differentiated; "
+                "give full_matrices=False"
+            )
+        a = _core.fixed(a, "svd", (-2, -1))
     result = SVDResult(*_core.svd(a, by=by))
     return result if compute_uv else result.S
 
