@@ -478,6 +478,10 @@ def test_whole_singular_vectors_are_of_square_matrices_later_too(svd, rng):
     program = wy.freeze(svd(square)[0] ** 2)
     with pytest.raises(ValueError, match="svd: built for"):
         program.run({square: well(rng, 3, 2)})
+    number = wy.Input([[2.0]])
+    program = wy.freeze(np.linalg.pinv(number, hermitian=True))
+    with pytest.raises(ValueError, match="pinv: built for"):
+        program.run({number: np.ones((3, 1))})
 
     def squares(a):
         u, s, vh = np.linalg.svd(a)

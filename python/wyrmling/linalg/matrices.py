@@ -151,8 +151,8 @@ def svd_by(a: Like, full_matrices: bool, compute_uv: bool, hermitian: bool, by: 
     if compute_uv and full_matrices and np.ndim(a) > 1:
         if np.shape(a)[-1] != np.shape(a)[-2]:
             raise NotImplementedError(
-                f"svd: of shape {np.shape(a)} only the reduced decomposition can be differentiated; "
-                "give full_matrices=False"
+                f"svd: of shape {np.shape(a)} only the reduced decomposition can be "
+                "differentiated; give full_matrices=False"
             )
         a = _core.fixed(a, "svd", (-2, -1))
     result = SVDResult(*_core.svd(a, by=by))
@@ -207,6 +207,7 @@ def pinv(
         shape = np.shape(a)
         if len(shape) < 2 or shape[-1] != shape[-2]:
             raise np.linalg.LinAlgError(f"pinv: expected square matrices, got shape {shape}")
+        a = _core.fixed(a, "pinv", (-2, -1))
         a = _core.tril(a) + matrix_transpose(_core.tril(a, -1))
     if rcond is not None and rtol is not None:
         raise ValueError("pinv: rcond and rtol are the same, give one")
