@@ -83,6 +83,8 @@ NANS = {
     "nanstd": (lambda x: np.nanstd(x + HOLES[::2], axis=1, keepdims=True), [(2, 3)]),
     "nanmedian": (lambda x: np.nanmedian(x + NAN), [(4,)]),
     "nanmedian axis": (lambda x: np.nanmedian(x + HOLES[::2], axis=1, keepdims=True), [(2, 3)]),
+    "nanmedian of any": (lambda x: np.nanmedian(x, axis=0), [(4, 2)]),
+    "nanquantile of any": (lambda x: np.nanquantile(x, [0.1, 0.8]), [(5,)]),
     "nanquantile": (lambda x: np.nanquantile(x + HOLES[::2], [0.1, 0.8], axis=1), [(2, 3)]),
     "nanquantile one": (lambda x: np.nanquantile(x + NAN, 0.3, keepdims=True), [(4,)]),
     "nanpercentile": (lambda x: np.nanpercentile(x + NAN, [[0, 40], [70, 100]]), [(4,)]),

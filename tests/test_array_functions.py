@@ -449,3 +449,47 @@ def test_the_angle_has_the_derivative_zero_everywhere():
     x = np.array([np.nan, -1.0, -0.0, 2.0, np.inf])
     np.testing.assert_array_equal(wy.grad(lambda x: np.angle(x).sum())(x), np.zeros(5))
     np.testing.assert_array_equal(wy.angle(wy.Variable(x)).value, np.angle(x))
+
+
+def test_conditions_of_pieces_are_the_rows_of_an_array():
+    """One array of several axes is a list of conditions, and no condition."""
+    x = np.array([[1.0, 2.0], [3.0, 4.0]])
+    masks = np.array([[True, False], [False, True]])
+    pieces = [5.0, lambda x: x * 7.0]
+    expected = np.piecewise(x, masks, pieces)
+    np.testing.assert_array_equal(np.piecewise(wy.Variable(x), masks, pieces).value, expected)
+    v = wy.Variable(x)
+    with pytest.raises(ValueError, match="do not fit"):
+        np.piecewise(v, v > 2.0, pieces)
+    np.testing.assert_array_equal(np.piecewise(v[0], v[0] > 1.0, [5.0, 6.0]).value, [6.0, 5.0])
+
+
+@pytest.mark.skipif(not hasattr(np, "trapezoid"), reason="NumPy 1 calls it trapz")
+@pytest.mark.parametrize(
+    "heights", [[True, False, True], np.int8([100, 100, 27]), np.uint8([200, 100, 3]), [1, 2, 3]]
+)
+def test_heights_of_trapezoids_add_up_as_numpys(heights):
+    x = np.array([0.5, 1.5, 4.5])
+    expected = np.trapezoid(heights, x)
+    np.testing.assert_allclose(np.trapezoid(heights, wy.Variable(x)).item(), expected)
+    mask = np.trapezoid(wy.Variable(x) > 1.0, wy.Variable(x))
+    assert mask.item() == np.trapezoid(x > 1.0, x) == 2.0
+
+
+@pytest.mark.parametrize("plain", [[0.0, 0.0, 2.0], [0, 1], [0.0, 0.0], [], np.array([0, 3])])
+def test_leading_zeros_of_plain_polynomials_are_left_out(plain):
+    y = np.array([0.5, 3.0, 1.0])
+    np.testing.assert_array_equal(np.polymul(plain, wy.Variable(y)).value, np.polymul(plain, y))
+    np.testing.assert_array_equal(np.polymul(wy.Variable(y), plain).value, np.polymul(y, plain))
+
+
+def test_divisors_of_a_polynomial_keep_the_length_that_they_are_read_for():
+    def divided(v):
+        return np.concatenate(np.polydiv([3.0, 2.0], v))
+
+    compiled = wy.compile(divided, mode="source")
+    for v in ([1.0, 3.0, 5.0], [4.0, 3.0, 1.0], [2.0], [4.0, 8.0]):
+        np.testing.assert_allclose(compiled(np.array(v)), divided(np.array(v)))
+    quotient, rest = np.polydiv([np.inf, 2.0], wy.Variable([1.0, 3.0, 5.0]))
+    assert quotient.value.tolist() == [0.0]
+    assert rest.value.tolist() == [np.inf, 2.0]

@@ -279,6 +279,31 @@ def test_another_length_gives_the_right_numbers_or_an_error(name, rng):
                 np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_read_for_no_or_one_element_is_right_for_more(name, first, rng):
+    """Where lengths are 0 or 1 functions do less, and what is made of them fits any length."""
+    if (name, first) == ("take wrap", 0):
+        pytest.skip("NumPy's take does not end there")
+    f, shapes = CASES[name]
+    compiled = wy.compile(f, mode="source")
+    few = [np.ones([first] * len(shape)) for shape in shapes]
+    try:
+        expected, found = f(*few), compiled(*few)
+    except (ValueError, IndexError, ZeroDivisionError, TypeError, RuntimeError, wy.SourceError):
+        return
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    args = draw(rng, shapes, np.float64)
+    try:
+        found = compiled(*args)
+    except wy.SourceError:
+        return
+    expected = f(*args)
+    assert np.shape(found) == np.shape(expected)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 def assigned(inputs, values, y):
     for one, value in zip(inputs, values, strict=True):
         one.value = value

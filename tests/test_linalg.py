@@ -447,3 +447,47 @@ def test_sums_of_no_numbers_and_of_negative_zeros_are_positive(dtype):
     negative = wy.Variable(np.full((2, 2), -0.0, dtype))
     got = [np.trace(x), np.linalg.slogdet(x).logabsdet, np.trace(negative)]
     assert [(v.item(), bool(np.signbit(v.value))) for v in got] == [(0.0, False)] * 3
+
+
+@pytest.mark.parametrize("power", [0, 3, -2])
+def test_powers_and_condition_numbers_that_are_read_follow_the_lengths_of_matrices(power, rng):
+    """What was read for a matrix of one number is right for others: so is the identity."""
+
+    def both(a):
+        return np.linalg.matrix_power(a, power) + np.linalg.cond(a, 1)
+
+    compiled = wy.compile(both, mode="source")
+    for n in (1, 3, 2):
+        a = well(rng, n, n)
+        np.testing.assert_allclose(compiled(a), both(a), rtol=1e-10)
+    singular = np.diag([1.0, 0.0])
+    assert wy.compile(lambda a: np.linalg.cond(a, 1), mode="source")(singular) == np.inf
+
+
+def test_the_power_zero_of_other_lengths_is_refused():
+    x = wy.Input(np.ones((1, 1)))
+    program = wy.freeze(np.linalg.matrix_power(x, 0))
+    assert program.run({x: [[5.0]]}) == 1.0
+    with pytest.raises(ValueError, match="matmul"):
+        program.run({x: np.ones((3, 1))})
+
+
+@pytest.mark.parametrize("svd", [np.linalg.svd, wy.linalg.svd])
+def test_whole_singular_vectors_are_of_square_matrices_later_too(svd, rng):
+    square = wy.Input(well(rng, 2, 2))
+    program = wy.freeze(svd(square)[0] ** 2)
+    with pytest.raises(ValueError, match="svd: built for"):
+        program.run({square: well(rng, 3, 2)})
+    number = wy.Input([[2.0]])
+    program = wy.freeze(np.linalg.pinv(number, hermitian=True))
+    with pytest.raises(ValueError, match="pinv: built for"):
+        program.run({number: np.ones((3, 1))})
+
+    def squares(a):
+        u, s, vh = np.linalg.svd(a)
+        return np.concatenate([np.ravel(u**2), s, np.ravel(vh**2)])
+
+    compiled = wy.compile(squares, mode="source")
+    for shape in ((2, 2), (3, 3), (3, 2), (2, 4)):
+        a = well(rng, *shape)
+        np.testing.assert_allclose(compiled(a), squares(a), rtol=1e-12)

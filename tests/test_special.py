@@ -290,3 +290,12 @@ def test_incomplete_gamma_functions_at_zero():
         by_a = wy.grad(special.gammainc)(0.0, x)
         np.testing.assert_allclose(by_a, -scipy.special.exp1(x), rtol=1e-14)
     assert np.isnan([slope(-1.0, 2.0), wy.grad(special.gammainc)(-1.0, 2.0)]).all()
+
+
+def test_incomplete_gamma_functions_are_probabilities(rng):
+    """Also where the other one is less than the distance of 1 to its neighbours."""
+    a, x = 10.0 ** rng.uniform(-320, 0, 20_000), 10.0 ** rng.uniform(-5, 0, 20_000)
+    lower, upper = special.gammainc(a, x), special.gammaincc(a, x)
+    assert lower.max() <= 1.0
+    assert upper.min() >= 0.0
+    np.testing.assert_allclose(lower + upper, 1.0, rtol=1e-14)

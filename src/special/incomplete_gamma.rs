@@ -124,7 +124,9 @@ fn both(a: f64, x: f64) -> (f64, f64) {
         near -= sign * ((a + k) * log).exp_m1() / (a + k);
     }
     let upper = near + (-1.0_f64).exp() * integral(a, 1.0, 0).1[0];
-    (p, a * rgamma(a + 1.0) * upper)
+    let q = a * rgamma(a + 1.0) * upper;
+    // The product that p is exceeds 1 by rounding where it is nearly 1.
+    (if q < 0.5 { 1.0 - q } else { p }, q)
 }
 
 /// The Taylor series in `a` of `x^a e^-x / Γ(a + 1)`.

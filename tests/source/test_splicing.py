@@ -171,6 +171,34 @@ def test_rules_of_users_are_used_and_seen_when_they_change():
 def test_functions_of_wyrmling():
     agrees(lambda x: wyrmling.exp(x) * wyrmling.sigmoid(x) + wyrmling.special.erf(x), 1.5)
     agrees(lambda x: wyrmling.softmax(x) * 2, X)
+    agrees(lambda x: wyrmling.degrees(x) + wyrmling.fabs(x) * wyrmling.radians(x), -X)
+    agrees(lambda x: wyrmling.conj(x) * wyrmling.conjugate(x), -X)
+
+
+def test_arrays_of_wyrmling_are_of_floats_and_can_be_written():
+    def table(x):
+        y = wyrmling.array(np.zeros((2, 2)))
+        for i in range(2):
+            for j in range(2):
+                y[i, j] = x[i] * x[j]
+        return y.sum()
+
+    def whole(x):
+        y = wyrmling.array([True, True])
+        z = wyrmling.array([1, 2])
+        z[0] = x[0] / 3
+        return ((y + y) * z * x[1]).sum()
+
+    def copied(x):
+        y = wyrmling.array(x)
+        y[0] = 2 * y[1]
+        return (y * x).sum()
+
+    for f in (table, whole, copied):
+        traced = wyrmling.value_and_grad(f, mode="trace")(X)
+        value, gradient = wyrmling.value_and_grad(f, mode="source")(X)
+        assert value == pytest.approx(traced[0], rel=1e-14)
+        np.testing.assert_allclose(gradient, traced[1], rtol=1e-14)
 
 
 def test_what_takes_numbers_out_of_an_array_is_refused():

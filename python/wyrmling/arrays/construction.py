@@ -311,7 +311,7 @@ def vander(x: Like, N: int | None = None, increasing: bool = False) -> Variable:
     # NumPy's errors for a table that there is no memory for, before the powers are computed.
     np.empty((int(base.shape[0]), columns), base.dtype)
     if columns == 0:
-        return broadcast_to(np.zeros((), base.dtype), (base.shape[0], 0))
+        return expand_dims(base, 1)[:, :0]
     powers = [broadcast_like(constant(np.ones((), base.dtype)), base)]
     while len(powers) < columns:
         powers.append(powers[-1] * base)

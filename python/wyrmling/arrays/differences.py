@@ -87,11 +87,12 @@ def trapezoid(y: Like, x: Like | None = None, dx: Like = 1.0, axis: int = -1) ->
         lane = places.ndim == 1
         step = np.diff(places, axis=-1 if lane else axis)
         step = np.expand_dims(step, tuple(range(1, ndim - at))) if lane else step
-    y, step = _same_type(y, step)
-    heights = constant(y)
+    # NumPy's sums of plain heights too: of two booleans it is whether one is true.
+    heights: Any = constant(y) if has_variable((y,), {}) else np.asarray(y)
     ends = heights[along(at, slice(1, None))] + heights[along(at, slice(None, -1))]
+    ends, step = _same_type(ends, step)
     # Places may have more axes: those of the product are counted as the caller counts them.
-    return _core.sum(ends * step * 0.5, axis)
+    return _core.sum(constant(ends) * step * 0.5, axis)
 
 
 @of_one_type

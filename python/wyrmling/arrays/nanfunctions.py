@@ -302,7 +302,9 @@ def _nanquantile(
     """Quantiles of the elements of each lane that are no NaN, which come last in order."""
     ordered, axes, n = sorted_lanes(name, a, axis)
     if ordered.size == 0:
-        # NumPy's answer, whatever is asked for.
+        # NumPy's answer, whatever is asked for, as long as there are no elements.
+        a = constant(a)
+        a = _core.fixed(a, name, tuple(range(a.ndim)))
         return finished(name, nanmean(a, axis, keepdims=keepdims), out)
     ordered = widened(ordered, kind)
     number = counted(ordered == ordered, ordered, -1)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._core import Variable, concatenate, constant, fixed
+from .._core import Variable, concatenate, constant, fixed, has_variable
 from .construction import vander, zeros_like
 from .contraction import convolve
 from .least_squares import lstsq
@@ -50,7 +50,8 @@ def polyval(p: Like, x: Like) -> Variable:
     if coefficients.ndim == 0:
         raise ValueError("polyval: p: expected the coefficients in an array, got one number")
     coefficients = fixed(coefficients, "polyval", 0)
-    result: Variable = zeros_like(x)
+    # With no coefficients the sum of none, which refuses others later.
+    result: Variable = zeros_like(x) + _core.sum(coefficients[:0].astype(x.dtype))
     for k in range(coefficients.shape[0]):
         result = result * x + coefficients[k]
     return result
@@ -94,14 +95,19 @@ def polysub(a1: Like, a2: Like) -> Any:
 def polymul(a1: Like, a2: Like) -> Any:
     """The product of two polynomials.
 
+    Leading zeros of plain coefficients are left out, as NumPy does, those of a variable are not.
+
     Raises ValueError unless each has one axis.
 
     >>> polymul(Variable([1.0, 1.0]), [1.0, -1.0]).value
     array([ 1.,  0., -1.])
     """
-    x, y = _coefficients("polymul", "a1", a1), _coefficients("polymul", "a2", a2)
+    given: Any = (a1, a2)
+    plain = [not has_variable((p,), {}) and np.ndim(p) == 1 for p in given]
+    given = [np.trim_zeros(p, "f") if k else p for k, p in zip(plain, given, strict=True)]
+    x, y = map(_coefficients, ("polymul",) * 2, ("a1", "a2"), given)
     # No coefficients are those of 0.
-    x, y = (p if p.size else constant(np.zeros(1, p.dtype)) for p in (x, y))
+    x, y = (p if p.size else concatenate([p, np.zeros(1, p.dtype)]) for p in (x, y))
     return convolve(x, y)
 
 
@@ -123,12 +129,15 @@ def polydiv(u: Like, v: Like) -> tuple[Any, Any]:
         found.append(ratio)
         parts = [rest[:k], rest[k : k + y.size] - ratio * y, rest[k + y.size :]]
         rest = concatenate([part for part in parts if part.size])
-    quotient = _core.stack(found) if found else x[:1] * 0.0
     known = np.asarray(value("polydiv", constant(rest)))
     first = 0
     while first < len(known) - 1 and np.isclose(known[first], 0.0, rtol=1e-14):
         first += 1
-    return quotient, rest[first:]
+    if found:
+        return _core.stack(found), rest[first:]
+    # Of the divisor only the length counts, which the sum of none of it keeps.
+    none = _core.sum(y[:0])
+    return zeros_like(x[:1]) + none, rest[first:] + none
 
 
 def polyder(p: Like, m: int = 1) -> Any:

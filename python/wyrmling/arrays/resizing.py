@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._core import Variable, broadcast_to, constant, fixed, reshape
+from .._core import Variable, constant, fixed, reshape
 from .indexing import take
 from .operand import Axis, Like, along, axes_of, axis_of, integers, itself
 from .predicates import value
@@ -35,7 +35,7 @@ def resize(a: Like, new_shape: int | Sequence[int]) -> Any:
     flat, count = reshape(x, -1), prod(lengths)
     if flat.size == 0:
         # NumPy fills what was made of nothing with zeros.
-        return broadcast_to(np.zeros((), x.dtype), lengths)
+        flat = _core.concatenate([flat, np.zeros(1, x.dtype)])
     return reshape(take(flat, np.arange(count) % flat.size), lengths)
 
 

@@ -54,10 +54,14 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Like], default: Like = 
 
 def _conditions(x: Variable, condlist: Any, count: int) -> list[Any]:
     """A mask for each of so many functions; one is added where nothing else holds."""
-    if isinstance(condlist, Variable | bool | np.bool_) or (
-        x.ndim and not isinstance(condlist[0], list | np.ndarray | Variable)
-    ):
-        condlist = [condlist]
+    # As in NumPy an array of several axes is a list of conditions.
+    if isinstance(condlist, Variable):
+        single = condlist.ndim <= min(x.ndim, 1)
+    elif isinstance(condlist, bool | np.bool_):
+        single = True
+    else:
+        single = x.ndim > 0 and not isinstance(condlist[0], list | np.ndarray | Variable)
+    condlist = [condlist] if single else condlist
     masks = [c if isinstance(c, Variable) else np.asarray(c, bool) for c in condlist]
     if len(masks) == count - 1:
         some: Any = masks[0]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .._core import Variable, broadcast_to, constant, fixed, where
+from .._core import Variable, broadcast_to, constant, fixed, sum, where
 from .joining import array
 from .operand import Array, Like, axis_of, integers, is_weak
 from .output import takes_no_variable
@@ -32,6 +32,15 @@ def _target(name: str, a: Any) -> Variable:
 def _flat(name: str, a: Variable, places: Array) -> tuple[Array, ...]:
     """Places in the flattened array as indices for each axis."""
     return np.unravel_index(places, a.shape)
+
+
+def _store(name: str, a: Variable, places: Array, new: Variable, turns: Array) -> None:
+    """Stores values, again from the first if there are too few."""
+    if new.size and a.size:
+        a[_flat(name, a, places)] = new[turns % new.size]
+    else:
+        # Nothing is stored, but something would be if either had other lengths later.
+        a[...] = fixed(a, name, tuple(range(a.ndim))) - sum(new[:0])
 
 
 def put(a: Any, ind: Any, v: Like, mode: Literal["raise", "wrap", "clip"] = "raise") -> None:
@@ -57,10 +66,7 @@ def put(a: Any, ind: Any, v: Like, mode: Literal["raise", "wrap", "clip"] = "rai
         places = places % max(x.size, 1)
     else:
         places = places % x.size if mode == "wrap" else np.clip(places, 0, x.size - 1)
-    new = _vector("put", v)
-    if new.size == 0:
-        return
-    x[_flat("put", x, places)] = new[np.arange(places.size) % new.size]
+    _store("put", x, places, _vector("put", v), np.arange(places.size))
 
 
 def place(arr: Any, mask: Any, vals: Like) -> None:
@@ -84,7 +90,7 @@ def place(arr: Any, mask: Any, vals: Like) -> None:
     new = _vector("place", vals)
     if new.size == 0:
         raise ValueError("place: vals: expected one value at least, got none")
-    x[_flat("place", x, places)] = new[np.arange(places.size) % new.size]
+    _store("place", x, places, new, np.arange(places.size))
 
 
 def putmask(a: Any, mask: Any, values: Like) -> None:
@@ -103,8 +109,7 @@ def putmask(a: Any, mask: Any, values: Like) -> None:
     if chosen.shape != x.shape:
         raise ValueError(f"putmask: mask: expected shape {x.shape}, got {chosen.shape}")
     places, new = np.flatnonzero(chosen), _vector("putmask", values)
-    if places.size and new.size:
-        x[_flat("putmask", x, places)] = new[places % new.size]
+    _store("putmask", x, places, new, places)
 
 
 def _vector(name: str, values: Any) -> Variable:
@@ -169,8 +174,7 @@ def fill_diagonal(a: Any, val: Like, wrap: bool = False) -> None:
     mask = np.zeros(x.shape, bool)
     np.fill_diagonal(mask, True, wrap)
     places, new = np.flatnonzero(mask), _vector("fill_diagonal", val)
-    if places.size and new.size:
-        x[_flat("fill_diagonal", x, places)] = new[np.arange(places.size) % new.size]
+    _store("fill_diagonal", x, places, new, np.arange(places.size))
 
 
 def copyto(

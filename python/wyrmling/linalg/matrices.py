@@ -148,11 +148,13 @@ def svd_by(a: Like, full_matrices: bool, compute_uv: bool, hermitian: bool, by: 
     """``svd`` as the function ``by`` computes it."""
     if hermitian:
         raise NotImplementedError("svd: hermitian=True is not supported; eigh has symmetric ones")
-    if compute_uv and full_matrices and np.ndim(a) > 1 and np.shape(a)[-1] != np.shape(a)[-2]:
-        raise NotImplementedError(
-            f"svd: of shape {np.shape(a)} only the reduced decomposition can be differentiated; "
-            "give full_matrices=False"
-        )
+    if compute_uv and full_matrices and np.ndim(a) > 1:
+        if np.shape(a)[-1] != np.shape(a)[-2]:
+            raise NotImplementedError(
+                f"svd: of shape {np.shape(a)} only the reduced decomposition can be "
+                "differentiated; give full_matrices=False"
+            )
+        a = _core.fixed(a, "svd", (-2, -1))
     result = SVDResult(*_core.svd(a, by=by))
     return result if compute_uv else result.S
 
@@ -205,11 +207,17 @@ def pinv(
         shape = np.shape(a)
         if len(shape) < 2 or shape[-1] != shape[-2]:
             raise np.linalg.LinAlgError(f"pinv: expected square matrices, got shape {shape}")
+        a = _core.fixed(a, "pinv", (-2, -1))
         a = _core.tril(a) + matrix_transpose(_core.tril(a, -1))
     if rcond is not None and rtol is not None:
         raise ValueError("pinv: rcond and rtol are the same, give one")
     given = rtol if rcond is None else rcond
     return _core.pinv(a, 1e-15 if given is None else float(given))
+
+
+def _identity(like: Variable) -> Variable:
+    """Identity matrices of a variable's shape, whatever lengths it has later."""
+    return _core.tril(_core.triu(_core.broadcast_like(np.ones((), like.dtype), like)))
 
 
 def matrix_power(a: Like, n: int) -> Variable:
@@ -229,8 +237,8 @@ def matrix_power(a: Like, n: int) -> Variable:
     if n < 0:
         power, n = inv(power), -n
     if n == 0:
-        # The identity depends on the shape of `a` alone, and its gradient is zero.
-        return _core.where(0.0, power, np.eye(shape[-1], dtype=power.dtype))
+        # The square of the identity, which refuses lengths that are no square matrix's later.
+        power, n = _identity(power), 2
     result = None
     while True:
         if n & 1:
@@ -433,7 +441,7 @@ def cond(x: Like, p: float | str | Variable | None = None) -> Variable:
     size = norm(x, p, (-2, -1))
     singular = slogdet(x).sign == 0.0
     # In the place of singular matrices, which have no inverse.
-    unit = np.eye(np.shape(x)[-1], dtype=size.dtype)
+    unit = _identity(constant(x))
     inverse = inv(_core.where(_core.expand_dims(singular, (-2, -1)), unit, x))
     # A factor of 1 elsewhere, for zero times infinity would be NaN in second derivatives.
     factor = _core.where(singular, size.dtype.type(np.inf), size.dtype.type(1.0))

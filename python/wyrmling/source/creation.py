@@ -191,6 +191,12 @@ class Creation(Walker):
             return self._copied(args[0], node) if copies else args[0]
         return self.array_call(np.ndarray.astype, [args[0], Known(np.dtype(wanted))], {}, node)
 
+    def of_floats(self, made: Any, node: ast.AST) -> Any:
+        """What NumPy's ``array`` made, as ours makes it: of floats."""
+        array = self.array_of(made)
+        whole = isinstance(array, Known) or is_integers(array)
+        return self._of_array("array", [made, Known(np.float64)], {}, node) if whole else made
+
     def _copied(self, value: Any, node: ast.AST) -> Any:
         array = self.array_of(value)
         if isinstance(array, Array) and not is_integers(array):

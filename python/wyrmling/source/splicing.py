@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .. import _core
+from .. import _core, _names
 from .creation import CREATORS, FOR_VARIABLES, TRACING, Creation
 from .cuts import FILLED
 from .in_place import UNREAD_METHODS, Written, in_use, written
@@ -80,7 +80,7 @@ def _own_functions() -> frozenset[int]:
     import wyrmling
 
     names = [name for name, _, _ in _core.exported()]
-    names += [entry["function"] for entry in _core.elementwise()]
+    names += _names.HOMES["functions"].split()
     found = {id(getattr(wyrmling, name)) for name in names if hasattr(wyrmling, name)}
     for module in (wyrmling.special, wyrmling.linalg, wyrmling.arrays):
         for name in getattr(module, "__all__", ()):
@@ -164,8 +164,9 @@ class Splicing(Creation):
                 return self.attribute(args[0], name, node)
             if kind_of(args[0]) is not None:
                 return self.fold(function, [1.0], node)
-        if name in CREATORS and args and not (is_own_function(function) and self.is_array(args[0])):
-            return self.created(name, args, keywords, node)
+        if name in CREATORS and args:
+            made = self.created(name, args, keywords, node)
+            return self.of_floats(made, node) if is_own_function(function) else made
         if not self._is_allowed(function, name, method):
             self.refuse(node, f"a call of {name}", TRACING)
         if not any(self.computed(one) for one in (*args, *keywords.values())):
@@ -300,7 +301,8 @@ class Splicing(Creation):
         self, name: str, found: Any, again: Any, real: Any, recording: Recording, node: ast.AST
     ) -> Any:
         for sample, value in recording.arrays:
-            if real is sample:
+            # An array that is not repeated now may be for other lengths.
+            if real is sample and name != "broadcast_arrays":
                 if all(found is not one for one, _ in recording.inputs):
                     # It is refused for arrays of other lengths, which squeeze would change.
                     self._splice(found, recording)
