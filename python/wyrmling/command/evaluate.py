@@ -6,8 +6,8 @@ import argparse
 import json
 from dataclasses import replace
 
+from ..array_types import IndexArray
 from ..data import Ids
-from ..data.ids import Numbers
 from ..evaluation import evaluate
 from ..evaluation.metrics import ERRORS
 from ..recommend import ExplicitMF, Recommender
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
         print(f"{name:{width}}  {found[name]:.4f}{between}")
 
 
-def _spelled(known: Ids, written: Ids) -> tuple[Numbers, Ids]:
+def _spelled(known: Ids, written: Ids) -> tuple[IndexArray, Ids]:
     """Ids as a model knows them, and the number of each as it is written: of 7, as 7 or as 07."""
     return Ids.of([known.spelled(id) if isinstance(id, str) else id for id in written])
 

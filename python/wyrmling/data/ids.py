@@ -15,11 +15,11 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from ..array_types import IndexArray
 from .columns import Column, Id, categorised, id_column, is_whole
 
 __all__ = ["Ids"]
 
-Numbers = npt.NDArray[np.uint32]
 
 # What Python, NumPy, pandas and databases write where a value is missing: no id.
 MISSING = frozenset(("None", "nan", "NaN", "<NA>", "NaT", "NULL", "null"))
@@ -70,7 +70,7 @@ class Ids(Sequence[Id]):
         return ids
 
     @classmethod
-    def of(cls, column: Column, name: str = "ids") -> tuple[Numbers, Ids]:
+    def of(cls, column: Column, name: str = "ids") -> tuple[IndexArray, Ids]:
         """Numbers the ids of a column in the order in which they first appear.
 
         Args:
@@ -302,7 +302,7 @@ class _Integers:
         return np.where(self._sorted[at] == ids, self._order[at], -1)
 
 
-def _numbered(name: str, column: Column) -> tuple[Numbers, npt.NDArray[Any]]:
+def _numbered(name: str, column: Column) -> tuple[IndexArray, npt.NDArray[Any]]:
     """The number of each row's id by first appearance, and the distinct ids."""
     if (found := categorised(column)) is not None:
         codes, categories = found
@@ -328,7 +328,7 @@ def _numbered(name: str, column: Column) -> tuple[Numbers, npt.NDArray[Any]]:
 
 def _numbered_integers(
     column: npt.NDArray[np.int64],
-) -> tuple[Numbers, npt.NDArray[np.int64]]:
+) -> tuple[IndexArray, npt.NDArray[np.int64]]:
     count = len(column)
     if not count:
         return np.empty(0, np.uint32), np.empty(0, np.int64)

@@ -14,15 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arguments import check_choice
+from ..array_types import Float32Array, IndexArray
 from .columns import Column, number_column, unchanging
 from .ids import Ids
 from .pairs import Combine, combined, grouped, numbered
 from .splits import By, held_out, last_of_each
 
 __all__ = ["Interactions", "check_interactions"]
-
-IndexArray = npt.NDArray[np.uint32]
-FloatArray = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +54,8 @@ class Interactions:
     items: IndexArray
     user_ids: Ids
     item_ids: Ids
-    values: FloatArray | None = None
-    weights: FloatArray | None = None
+    values: Float32Array | None = None
+    weights: Float32Array | None = None
     times: npt.NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
@@ -217,7 +215,7 @@ class Interactions:
         return len(self.item_ids)
 
     @property
-    def ratings(self) -> FloatArray | None:
+    def ratings(self) -> Float32Array | None:
         """The values, by the name that files of ratings have for them."""
         return self.values
 

@@ -8,16 +8,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from ..arguments import check_integer, check_number
+from ..array_types import Float64Array
 from ..data import Ids, Interactions
 from ..data.columns import MOST
 from ..data.splits import generator
 
 __all__ = ["GENRES", "make_interactions", "planted_preferences"]
 
-FloatArray = npt.NDArray[np.float64]
 
 GENRES = ("jazz", "folk", "soul", "punk", "house", "blues", "opera", "metal")
 
@@ -111,7 +110,7 @@ def planted_preferences(
     skew: float = 0.8,
     noise: float = 0.1,
     seed: int = 0,
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Float64Array, Float64Array]:
     """The signal in what :func:`make_interactions` makes of the same arguments.
 
     The probability that the first item of user u is i is ``users[u] @ items[i]``. No model ranks
@@ -142,7 +141,7 @@ def planted_preferences(
 
 def _planted(
     rng: np.random.Generator, n_users: int, n_items: int, skew: float, noise: float
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Float64Array, Float64Array]:
     """The tastes of users, and the popularity of each item at the place of its genre."""
     genre = np.arange(n_items) % len(GENRES)
     popularity = (np.arange(n_items) // len(GENRES) + 1.0) ** -skew

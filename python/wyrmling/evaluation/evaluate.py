@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..arguments import check_choice, check_flag, check_integer, is_one
+from ..array_types import IndexArray
 from ..data import Interactions
 from ..data.interactions import check_interactions
 from ..data.pairs import among
@@ -18,7 +19,7 @@ from .intervals import check_level
 from .metrics import DEFAULT, ERRORS, parse
 from .ranking import errors, measured, selected
 from .result import Evaluation, Skipped
-from .trained import Numbers, Trained, numbers_of, trained
+from .trained import Trained, numbers_of, trained
 
 __all__ = ["evaluate"]
 
@@ -132,7 +133,7 @@ def evaluate(
 
 def _numbered(
     model: Trained, test: Interactions, users: Iterable[Any] | None, unknown: Unknown
-) -> tuple[Numbers, Numbers, npt.NDArray[np.bool_], Skipped]:
+) -> tuple[IndexArray, IndexArray, npt.NDArray[np.bool_], Skipped]:
     """The users and items of ``test`` that the model can be asked for, in its numbers, and which
     rows they are of.
     """

@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arguments import check_integer
+from ..array_types import Float64Array
 
 __all__ = ["bootstrap", "check_level"]
 
-FloatArray = npt.NDArray[np.float64]
 
 MANY_USERS = 100_000
 BLOCK = 1 << 22
@@ -39,7 +39,9 @@ def check_level(confidence: Any, resamples: int) -> None:
     check_integer("resamples", resamples, 1, 1_000_000)
 
 
-def bootstrap(values: npt.NDArray[Any], confidence: float, resamples: int, seed: int) -> FloatArray:
+def bootstrap(
+    values: npt.NDArray[Any], confidence: float, resamples: int, seed: int
+) -> Float64Array:
     """The bounds of the mean of each column: float64, shape (columns, 2).
 
     Args:

@@ -16,14 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..array_types import Float64Array, IndexArray
 from ..progress import Steps
 from .metrics import LISTED, Metric
 
 __all__ = ["errors", "measured", "selected"]
 
-FloatArray = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.uint32]
-Columns = dict[str, FloatArray]
+Columns = dict[str, Float64Array]
 """The values of users, by the name of a metric."""
 
 LISTED_AT_ONCE = 1 << 20
@@ -33,7 +32,7 @@ PREDICTED_AT_ONCE = 1 << 16
 
 def measured(
     scores: Any,
-    users: Rows,
+    users: IndexArray,
     known: _core.Csr | None,
     held_out: _core.Csr,
     popularity: npt.NDArray[np.integer[Any]],
@@ -97,7 +96,7 @@ class _Lists:
 
     metrics: Sequence[Metric]
     width: int
-    surprise: FloatArray
+    surprise: Float64Array
     recommended: dict[int | None, npt.NDArray[np.bool_]]
 
     @classmethod
@@ -177,12 +176,12 @@ class _Ranked:
         return cls(lists["hits"], ranks, np.maximum(lists["held_out"], 1).astype(np.int64))
 
     @property
-    def first(self) -> FloatArray:
+    def first(self) -> Float64Array:
         """The rank of the best held-out item; infinite if it is not in the list."""
-        first: FloatArray = np.where(self.hits, self.ranks, np.inf).min(axis=1, initial=np.inf)
+        first: Float64Array = np.where(self.hits, self.ranks, np.inf).min(axis=1, initial=np.inf)
         return first
 
-    def at(self, kind: str, k: int) -> FloatArray:
+    def at(self, kind: str, k: int) -> Float64Array:
         """A metric of the first k."""
         within = self.hits & (self.ranks <= k)
         most = np.minimum(self.held, k)
@@ -206,7 +205,9 @@ class _Ranked:
         return values.astype(np.float64)
 
 
-def errors(predict: Any, users: Rows, items: Rows, values: npt.NDArray[Any]) -> dict[str, float]:
+def errors(
+    predict: Any, users: IndexArray, items: IndexArray, values: npt.NDArray[Any]
+) -> dict[str, float]:
     """How far scores of pairs are from values: the root of the mean square, and the mean.
 
     Raises FloatingPointError for a score that is not a number, or infinite.
@@ -223,7 +224,7 @@ def errors(predict: Any, users: Rows, items: Rows, values: npt.NDArray[Any]) -> 
     return {"rmse": float(np.sqrt(squares / len(users))), "mae": sizes / len(users)}
 
 
-def _parts(scores: Any, count: int) -> Iterator[tuple[Rows, Any]]:
+def _parts(scores: Any, count: int) -> Iterator[tuple[IndexArray, Any]]:
     """The scores of some users, which may be there for some after others: places, and scores."""
     if hasattr(scores, "blocks"):
         yield from scores.blocks()
@@ -231,6 +232,6 @@ def _parts(scores: Any, count: int) -> Iterator[tuple[Rows, Any]]:
         yield np.arange(count, dtype=np.uint32), scores
 
 
-def selected(pairs: _core.Csr, rows: Rows) -> _core.Csr:
+def selected(pairs: _core.Csr, rows: IndexArray) -> _core.Csr:
     """The rows of some users, in that order: the same pairs if it is all rows in theirs."""
     return pairs if np.array_equal(rows, np.arange(pairs.shape[0])) else pairs.select(rows)

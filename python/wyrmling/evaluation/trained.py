@@ -10,11 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..array_types import IndexArray
 
 __all__ = ["Trained", "numbers_of", "trained"]
-
-
-Numbers = npt.NDArray[np.uint32]
 
 
 class Scores(Protocol):
@@ -35,7 +33,7 @@ class Trained:
     item_ids: Any
     pairs: _core.Csr | None
     scores: Scores
-    predict: Callable[[Numbers, Numbers], npt.NDArray[np.float32]] | None = None
+    predict: Callable[[IndexArray, IndexArray], npt.NDArray[np.float32]] | None = None
 
     @property
     def seen(self) -> _core.Csr:

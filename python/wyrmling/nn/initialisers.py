@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from ..arguments import check_number
+from ..array_types import Float32Array
 
 __all__ = ["he", "normal", "uniform", "xavier"]
 
-FloatArray = npt.NDArray[np.float32]
 Shape = int | Sequence[int]
 
 
-def normal(shape: Shape, scale: float, rng: np.random.Generator) -> FloatArray:
+def normal(shape: Shape, scale: float, rng: np.random.Generator) -> Float32Array:
     """Independent normal numbers of float32 around 0.
 
     Args:
@@ -39,7 +38,7 @@ def normal(shape: Shape, scale: float, rng: np.random.Generator) -> FloatArray:
     return rng.normal(0.0, scale, shape).astype(np.float32)
 
 
-def uniform(shape: Shape, bound: float, rng: np.random.Generator) -> FloatArray:
+def uniform(shape: Shape, bound: float, rng: np.random.Generator) -> Float32Array:
     """Independent numbers of float32 between ``-bound`` and ``bound``, at least 0.
 
     Raises:
@@ -50,7 +49,7 @@ def uniform(shape: Shape, bound: float, rng: np.random.Generator) -> FloatArray:
     return rng.uniform(-bound, bound, shape).astype(np.float32)
 
 
-def xavier(shape: Shape, rng: np.random.Generator) -> FloatArray:
+def xavier(shape: Shape, rng: np.random.Generator) -> Float32Array:
     """Uniform numbers within ``sqrt(6 / (fan_in + fan_out))``: for layers with tanh or sigmoid.
 
     >>> bool(abs(xavier((3, 3), np.random.default_rng(0))).max() < 1)
@@ -59,7 +58,7 @@ def xavier(shape: Shape, rng: np.random.Generator) -> FloatArray:
     return uniform(shape, float(np.sqrt(6.0 / sum(_fans(shape)))), rng)
 
 
-def he(shape: Shape, rng: np.random.Generator) -> FloatArray:
+def he(shape: Shape, rng: np.random.Generator) -> Float32Array:
     """Normal numbers of standard deviation ``sqrt(2 / fan_in)``: for layers with ReLU."""
     return normal(shape, float(np.sqrt(2.0 / _fans(shape)[0])), rng)
 

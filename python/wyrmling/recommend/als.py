@@ -32,18 +32,17 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..array_types import Float32Array, IndexArray
 from ..data import Id, Interactions
 from ..data.pairs import users_of
 from .arguments import valued
 from .fitted import Arrays, ArrayType, Fitted, NewUser, Reasons
 from .hyperparameters import Bounds, Count
-from .scoring import Numbers
 from .training import Task
 from .vectors import VectorModel
 
 __all__ = ["ImplicitALS"]
 
-FloatArray = npt.NDArray[np.float32]
 Array = npt.NDArray[np.float64]
 
 NO_SOLUTION = (
@@ -138,7 +137,7 @@ class ImplicitALS(VectorModel):
                 break
         return arrays
 
-    def _start(self, task: Task) -> tuple[FloatArray, FloatArray]:
+    def _start(self, task: Task) -> tuple[Float32Array, Float32Array]:
         """The vectors that training starts from: those that are known, random ones of new items."""
         data, start = task.data, task.start
         users = np.zeros((data.n_users, self.factors), np.float32)
@@ -167,10 +166,10 @@ class ImplicitALS(VectorModel):
         extra = self._extra(amounts.values[there])
         return _core.CsrMatrix(users[there], amounts.indices[there], extra, *amounts.shape)
 
-    def _extra(self, amounts: FloatArray) -> FloatArray:
+    def _extra(self, amounts: Float32Array) -> Float32Array:
         """How much more confidence than none these amounts give."""
         with np.errstate(over="ignore"):
-            extra: FloatArray = np.float32(self.alpha) * amounts
+            extra: Float32Array = np.float32(self.alpha) * amounts
         if not np.isfinite(extra).all():
             raise ValueError(
                 f"alpha is {self.alpha} and the largest value {amounts.max()}, expected a finite "
@@ -179,21 +178,21 @@ class ImplicitALS(VectorModel):
         return extra
 
     def _solve(
-        self, matrix: _core.CsrMatrix, fixed: FloatArray, start: FloatArray
-    ) -> tuple[FloatArray, float]:
+        self, matrix: _core.CsrMatrix, fixed: Float32Array, start: Float32Array
+    ) -> tuple[Float32Array, float]:
         """One side, while the other is fixed, and the sum that is made least."""
         steps = None if self.solver == "cholesky" else self.cg_steps
         return _core.least_squares(
             matrix, fixed, start, self._penalties(matrix), steps, self.num_threads
         )
 
-    def _penalties(self, matrix: _core.CsrMatrix) -> FloatArray:
+    def _penalties(self, matrix: _core.CsrMatrix) -> Float32Array:
         """The penalty of each row's vector."""
         counts = np.maximum(_counts(matrix), 1)
         penalties = self.l2 * counts**self.l2_power
         if penalties.max() > np.finfo(np.float32).max:
             raise ValueError(f"l2 is {self.l2}, expected penalties within single precision")
-        found: FloatArray = penalties.astype(np.float32)
+        found: Float32Array = penalties.astype(np.float32)
         return found
 
     # New users, and reasons.
@@ -224,18 +223,18 @@ class ImplicitALS(VectorModel):
         new = model._new_user(items, model._query(items, amounts))
         return replace(new, values=amounts)
 
-    def _query(self, items: Numbers, amounts: FloatArray | None = None) -> FloatArray:
+    def _query(self, items: IndexArray, amounts: Float32Array | None = None) -> Float32Array:
         """The vector of a new user: the exact solution while items stay as they are."""
         amounts = np.ones(len(items), np.float32) if amounts is None else amounts
         self._extra(amounts)  # refuses what training would
         matrix, sides = self._system(items, amounts.astype(np.float64))
         with np.errstate(over="ignore"):
-            found: FloatArray = _solution(matrix, sides.sum(axis=0)).astype(np.float32)
+            found: Float32Array = _solution(matrix, sides.sum(axis=0)).astype(np.float32)
         if not np.isfinite(found).all():
             raise FloatingPointError(f"{NO_SOLUTION} in single precision")
         return found
 
-    def _system(self, items: Numbers, amounts: Array) -> tuple[Array, Array]:
+    def _system(self, items: IndexArray, amounts: Array) -> tuple[Array, Array]:
         """The least squares of a user: their matrix, and what each item adds to the right side."""
         fitted = self.fitted
         if (squares := SQUARES.get(fitted)) is None:
@@ -288,7 +287,7 @@ def _counts(matrix: _core.CsrMatrix) -> npt.NDArray[np.int64]:
     return ends[1:] - ends[:-1]
 
 
-def _check_amounts(name: str, values: FloatArray) -> None:
+def _check_amounts(name: str, values: Float32Array) -> None:
     """Raises ValueError for a value below 0 in what has this name."""
     negative = np.flatnonzero(values < 0)
     if len(negative):

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..array_types import IndexArray
 from .fitted import Arrays, ArrayType
 from .hyperparameters import Bounds
-from .scoring import Numbers
 from .similarity import SimilarityModel, SimilarityScores
 from .training import Task
 
@@ -65,7 +65,7 @@ class EASE(SimilarityModel):
     def _weights_of(self, item: int) -> npt.NDArray[np.float32]:
         return self.fitted.arrays["weights"][:, item]
 
-    def _item_similarity(self, items: Numbers) -> SimilarityScores:
+    def _item_similarity(self, items: IndexArray) -> SimilarityScores:
         # The items that having one speaks for.
         rows = np.arange(len(items), dtype=np.uint32)
         each = _core.Csr(rows, items, len(items), len(self.item_ids))

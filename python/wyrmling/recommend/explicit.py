@@ -12,12 +12,12 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from ..array_types import Float32Array, IndexArray
 from ..data import Id
 from .arguments import valued
-from .factors import FactorModel, FloatArray, Loss
+from .factors import FactorModel, Loss
 from .fitted import NewUser
 from .hyperparameters import Bounds, Count
-from .scoring import Numbers
 
 __all__ = ["ExplicitMF"]
 
@@ -81,7 +81,7 @@ class ExplicitMF(FactorModel):
         steps, numbers = valued(model.item_ids, history, values)
         return model._new_user(np.unique(steps), model._learnt(steps, numbers))
 
-    def _learnt(self, items: Numbers, values: FloatArray | None) -> FloatArray:
+    def _learnt(self, items: IndexArray, values: Float32Array | None) -> Float32Array:
         assert values is not None
         arrays = self.fitted.arrays
         vectors = arrays["items"][items].astype(np.float64)
@@ -95,5 +95,5 @@ class ExplicitMF(FactorModel):
         rows = np.concatenate([vectors, np.ones((count, 1))], axis=1)
         system = np.concatenate([rows, np.diag(np.sqrt(often * l2))])
         right = np.concatenate([rest, np.zeros(width + 1)])
-        found: FloatArray = np.linalg.lstsq(system, right, None)[0].astype(np.float32)
+        found: Float32Array = np.linalg.lstsq(system, right, None)[0].astype(np.float32)
         return found

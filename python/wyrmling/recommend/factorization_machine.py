@@ -23,6 +23,7 @@ import numpy.typing as npt
 import wyrmling as wy
 
 from .. import _core
+from ..array_types import IndexArray
 from ..data import Id, Ids, Interactions
 from ..data.interactions import check_interactions
 from .arguments import numbers_of
@@ -31,7 +32,6 @@ from .features import Features
 from .fitted import Arrays, ArrayType, Fitted, NewUser
 from .hyperparameters import Bounds, Count
 from .score_checks import check_finite
-from .scoring import Numbers
 from .side import Side, array_types, check_features, known, own, summed
 from .training import Task
 
@@ -334,7 +334,7 @@ class FactorizationMachine(FactorModel):
         return model._new_user(items, model._query(items, offset))
 
     def _query(
-        self, items: Numbers, offset: npt.NDArray[np.float32] | None = None
+        self, items: IndexArray, offset: npt.NDArray[np.float32] | None = None
     ) -> npt.NDArray[np.float32]:
         """The vector of a new user: that of their features, and what the items that they had add to
         it, found as in training while all else stays as it is.

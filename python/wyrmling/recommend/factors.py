@@ -42,19 +42,18 @@ import numpy.typing as npt
 import wyrmling as wy
 
 from .. import _core
+from ..array_types import Float32Array, IndexArray
 from ..data import Ids, Interactions
 from ..data.pairs import users_of
 from ..source.read_once import ReadOnce
 from .fitted import Arrays, ArrayType, Fitted
 from .hyperparameters import Bounds, Count
 from .resuming import Trainee
-from .scoring import Numbers
 from .training import Task
 from .vectors import VectorModel
 
 __all__ = ["FactorModel"]
 
-FloatArray = npt.NDArray[np.float32]
 Loss = Callable[..., Any]
 Parameters = dict[str, wy.Parameter]
 EpochCallback = Callable[[int, wy.History], bool | None]
@@ -348,7 +347,7 @@ class FactorModel(VectorModel):
             return np.zeros(count, np.float32)
         return self._random(count, self.factors, rng)
 
-    def _random(self, count: int, width: int, rng: np.random.Generator) -> FloatArray:
+    def _random(self, count: int, width: int, rng: np.random.Generator) -> Float32Array:
         """Vectors before training."""
         return rng.normal(0.0, self.init_scale, (count, width)).astype(np.float32)
 
@@ -357,10 +356,10 @@ class FactorModel(VectorModel):
 
     # New users.
 
-    def _query(self, items: Numbers) -> FloatArray:
+    def _query(self, items: IndexArray) -> Float32Array:
         return self._learnt(items, None)
 
-    def _learnt(self, items: Numbers, values: FloatArray | None) -> FloatArray:
+    def _learnt(self, items: IndexArray, values: Float32Array | None) -> Float32Array:
         """The vector of a new user, and their bias if the loss has one, found as in training while
         all else stays as it is.
 
@@ -393,7 +392,7 @@ class FactorModel(VectorModel):
         self._minimise(fixed, tables, tables | read, data, _core.Csr(user, items, 1, n_items))
         if not idle:
             idle.append(read)
-        found: FloatArray = np.concatenate([tables[name].value.ravel() for name in names])
+        found: Float32Array = np.concatenate([tables[name].value.ravel() for name in names])
         return found
 
     def _fixed(self, loss: Loss) -> tuple[ReadOnce, Arrays]:

@@ -24,19 +24,17 @@ from typing import Annotated, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _core
+from ..array_types import Float32Array, IndexArray
 from ..data.pairs import users_of
 from .fitted import Arrays, ArrayType, Fitted
 from .hyperparameters import Bounds
-from .scoring import Numbers
 from .similarity import SimilarityModel, SimilarityScores
 from .training import Task
 
 __all__ = ["ItemKNN"]
 
-FloatArray = npt.NDArray[np.float32]
 
 K1, B = 1.2, 0.75
 """The parameters of BM25."""
@@ -115,14 +113,14 @@ class ItemKNN(SimilarityModel):
     def _weights(self) -> _core.CsrMatrix:
         return self._matrices()[1]
 
-    def _weights_of(self, item: int) -> FloatArray:
+    def _weights_of(self, item: int) -> Float32Array:
         arrays = self.fitted.arrays
         weights = np.zeros(len(self.item_ids), np.float32)
         there = arrays["similarities"][item] != 0
         weights[arrays["neighbours"][item][there]] = arrays["similarities"][item][there]
         return weights
 
-    def _item_similarity(self, items: Numbers) -> SimilarityScores:
+    def _item_similarity(self, items: IndexArray) -> SimilarityScores:
         rows = np.arange(len(items), dtype=np.uint32)
         each = _core.Csr(rows, items, len(items), len(self.item_ids))
         return SimilarityScores(each, self._matrices()[0])

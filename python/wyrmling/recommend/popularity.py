@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..array_types import IndexArray
 from .fitted import Arrays, ArrayType, NewUser
 from .recommender import Recommender
-from .scoring import FactorScores, Numbers, by_bias
+from .scoring import FactorScores, by_bias
 from .training import Task
 
 __all__ = ["Popularity"]
@@ -35,7 +36,7 @@ class Popularity(Recommender):
     def _array_types(self) -> Mapping[str, ArrayType]:
         return {"count": ArrayType(("items",))}
 
-    def _scores(self, users: Numbers) -> FactorScores:
+    def _scores(self, users: IndexArray) -> FactorScores:
         return by_bias(len(users), self.fitted.arrays["count"])
 
     def _new_scores(self, users: Sequence[NewUser]) -> FactorScores:
@@ -44,5 +45,5 @@ class Popularity(Recommender):
     def _popularity(self) -> FactorScores:
         return by_bias(1, self.fitted.arrays["count"])
 
-    def _predict(self, users: Numbers, items: Numbers) -> npt.NDArray[np.float32]:
+    def _predict(self, users: IndexArray, items: IndexArray) -> npt.NDArray[np.float32]:
         return self.fitted.arrays["count"][items]

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..array_types import Float32Array, IndexArray
 from ..data import Id, Ids
-from .scoring import NO_ITEM, Numbers
+from .scoring import NO_ITEM
 
 __all__ = ["Recommendations", "listed", "named"]
-
-FloatArray = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +71,9 @@ class Recommendations:
         )
 
 
-def named(ids: Ids, of: npt.NDArray[Any], numbers: Numbers, scores: FloatArray) -> Recommendations:
+def named(
+    ids: Ids, of: npt.NDArray[Any], numbers: IndexArray, scores: Float32Array
+) -> Recommendations:
     """What was found for each ``of``, by numbers of shape (n, k) with NO_ITEM at ends of lists."""
     missing = numbers == NO_ITEM
     if not missing.any():
@@ -82,7 +83,7 @@ def named(ids: Ids, of: npt.NDArray[Any], numbers: Numbers, scores: FloatArray) 
     return Recommendations(of, found, scores)
 
 
-def listed(ids: Ids, numbers: Numbers, scores: FloatArray) -> list[tuple[Id, float]]:
+def listed(ids: Ids, numbers: IndexArray, scores: Float32Array) -> list[tuple[Id, float]]:
     """The only row of what was found, as the row of :func:`named` would be, by fewer steps."""
     found, (own,) = numbers[0], scores.tolist()
     if len(found) and found.item(-1) == NO_ITEM:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..arguments import check_choice, check_flag, check_integer, check_path, is_one
+from ..array_types import IndexArray
 from ..data import Id, Ids, Interactions
 from .arguments import numbers_of, of_ids, one_id, several
 from .files import load_model, save_model
@@ -28,7 +29,7 @@ from .history import LearningCurve
 from .hyperparameters import Bounds
 from .recommendations import listed, named
 from .score_checks import check_finite, numbers_only
-from .scoring import FactorScores, Numbers, Scores, by_bias, shifted, top
+from .scoring import FactorScores, Scores, by_bias, shifted, top
 from .training import Callback, Task, Watch, Watched
 
 __all__ = ["Recommender"]
@@ -53,7 +54,7 @@ class Recommender(Stateful, ABC):
         """What the model learns from the data of a task, as arrays by name."""
 
     @abstractmethod
-    def _scores(self, users: Numbers) -> Scores:
+    def _scores(self, users: IndexArray) -> Scores:
         """The scores of all items for some users, by number."""
 
     @abstractmethod
@@ -61,14 +62,14 @@ class Recommender(Stateful, ABC):
         """The scores of all items for some new users."""
 
     @abstractmethod
-    def _predict(self, users: Numbers, items: Numbers) -> npt.NDArray[np.float32]:
+    def _predict(self, users: IndexArray, items: IndexArray) -> npt.NDArray[np.float32]:
         """The score of each pair of a user and an item."""
 
-    def _query(self, items: Numbers) -> npt.NDArray[np.float32] | None:
+    def _query(self, items: IndexArray) -> npt.NDArray[np.float32] | None:
         """What the model makes of a new user's history; None if the history is all it needs."""
         return None
 
-    def _offsets(self, users: Numbers | Sequence[NewUser]) -> npt.NDArray[np.float32] | None:
+    def _offsets(self, users: IndexArray | Sequence[NewUser]) -> npt.NDArray[np.float32] | None:
         """What all scores of each user have in common, which `_scores` leaves out; None for 0."""
         return None
 
@@ -78,11 +79,11 @@ class Recommender(Stateful, ABC):
             f"{type(self).__name__} cannot explain a score: it depends on no item that the user had"
         )
 
-    def _item_similarity(self, items: Numbers) -> Scores:
+    def _item_similarity(self, items: IndexArray) -> Scores:
         """How similar all items are to each of some items."""
         raise TypeError(f"{type(self).__name__} does not compare items")
 
-    def _user_similarity(self, users: Numbers) -> Scores:
+    def _user_similarity(self, users: IndexArray) -> Scores:
         """How similar all users are to each of some users."""
         raise TypeError(f"{type(self).__name__} does not compare users")
 
@@ -347,7 +348,7 @@ class Recommender(Stateful, ABC):
         check_finite(model, asked, number)
         return model._reasons(asked, number).listed(model.item_ids)
 
-    def _had(self, user: int | NewUser) -> Numbers:
+    def _had(self, user: int | NewUser) -> IndexArray:
         """The numbers of the items that a user had, rising."""
         return user.items if isinstance(user, NewUser) else self.seen.row(user)
 
@@ -411,7 +412,7 @@ class Recommender(Stateful, ABC):
 
     def _allowed(
         self, items: Iterable[Id] | None, filter_items: Iterable[Id] | None
-    ) -> Numbers | None:
+    ) -> IndexArray | None:
         """The numbers of the items that may be recommended, rising; None for all."""
         if items is None and filter_items is None:
             return None
@@ -424,7 +425,7 @@ class Recommender(Stateful, ABC):
         return np.flatnonzero(allowed).astype(np.uint32)
 
     def _recommend_one(
-        self, user: Any, n: int, exclude_seen: bool, allowed: Numbers | None, cold_start: str
+        self, user: Any, n: int, exclude_seen: bool, allowed: IndexArray | None, cold_start: str
     ) -> list[tuple[Id, float]]:
         """As for several known users, by fewer steps."""
         if type(user) is not str and type(user) is not int:
@@ -445,9 +446,9 @@ class Recommender(Stateful, ABC):
         users: npt.NDArray[np.int64] | list[Id],
         n: int,
         exclude_seen: bool,
-        allowed: Numbers | None,
+        allowed: IndexArray | None,
         cold_start: str,
-    ) -> tuple[Numbers, npt.NDArray[np.float32]]:
+    ) -> tuple[IndexArray, npt.NDArray[np.float32]]:
         numbers = self.user_ids.numbers(users, "users")
         unknown = np.flatnonzero(numbers < 0)
         if len(unknown) and cold_start == "error":
@@ -467,8 +468,8 @@ class Recommender(Stateful, ABC):
         return filled[0], filled[1]
 
     def _recommend_new(
-        self, users: Sequence[NewUser], n: int, exclude_seen: bool, allowed: Numbers | None
-    ) -> tuple[Numbers, npt.NDArray[np.float32]]:
+        self, users: Sequence[NewUser], n: int, exclude_seen: bool, allowed: IndexArray | None
+    ) -> tuple[IndexArray, npt.NDArray[np.float32]]:
         seen = pairs_of(users, len(self.item_ids)) if exclude_seen else None
         self._check_new(users)
         best, scores = top(self._new_scores(users), seen, n, allowed)

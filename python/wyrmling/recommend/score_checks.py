@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..array_types import IndexArray
 from .fitted import NewUser
-from .scoring import Numbers, shifted, top
+from .scoring import shifted, top
 
 __all__ = ["check_finite", "numbers_only"]
 
@@ -20,7 +21,7 @@ _WHY = "the factors hold NaN or are so large that their product overflows"
 
 
 def numbers_only(
-    scores: npt.NDArray[np.float32], model: Any, users: Numbers, items: Numbers
+    scores: npt.NDArray[np.float32], model: Any, users: IndexArray, items: IndexArray
 ) -> npt.NDArray[np.float32]:
     """The scores of pairs of a user and an item; raises FloatingPointError if one is NaN."""
     wrong = np.flatnonzero(np.isnan(scores))

@@ -10,24 +10,21 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _core
+from ..array_types import Float32Array, IndexArray
 from ..data.pairs import users_of
 
 __all__ = [
     "NO_ITEM",
     "BlockScores",
     "FactorScores",
-    "Numbers",
     "Scores",
     "by_bias",
     "shifted",
     "top",
 ]
 
-Numbers = npt.NDArray[np.uint32]
-FloatArray = npt.NDArray[np.float32]
 
 NO_ITEM = _core.NO_ITEM
 
@@ -41,12 +38,12 @@ class FactorScores(NamedTuple):
         bias: float32, shape (m,), or None for none.
     """
 
-    queries: FloatArray
-    items: FloatArray
-    bias: FloatArray | None
+    queries: Float32Array
+    items: Float32Array
+    bias: Float32Array | None
 
 
-def by_bias(n_queries: int, bias: FloatArray) -> FactorScores:
+def by_bias(n_queries: int, bias: Float32Array) -> FactorScores:
     """The same scores for each query."""
     # The score of an item is its bias where vectors have no length.
     return FactorScores(
@@ -54,7 +51,7 @@ def by_bias(n_queries: int, bias: FloatArray) -> FactorScores:
     )
 
 
-def shifted(scores: FloatArray, offsets: FloatArray | None) -> FloatArray:
+def shifted(scores: Float32Array, offsets: Float32Array | None) -> Float32Array:
     """Scores of shape (q, n) with what those of each query have in common, shape (q,), or None."""
     return scores if offsets is None else scores + offsets[:, None]
 
@@ -62,7 +59,7 @@ def shifted(scores: FloatArray, offsets: FloatArray | None) -> FloatArray:
 class BlockScores(Protocol):
     """Scores that are there for some queries after others."""
 
-    def blocks(self) -> Iterator[tuple[Numbers, FactorScores]]:
+    def blocks(self) -> Iterator[tuple[IndexArray, FactorScores]]:
         """The places of some queries, and their scores."""
 
 
@@ -70,8 +67,8 @@ Scores = FactorScores | BlockScores
 
 
 def top(
-    scores: Scores, seen: _core.Csr | None, n: int, allowed: Numbers | None
-) -> tuple[Numbers, FloatArray]:
+    scores: Scores, seen: _core.Csr | None, n: int, allowed: IndexArray | None
+) -> tuple[IndexArray, Float32Array]:
     """The n items with the highest scores for each query, the highest first.
 
     Args:

@@ -15,13 +15,12 @@ import numpy.typing as npt
 
 import wyrmling as wy
 
+from ..array_types import Float32Array
 from ..data import Ids
 from .features import Features
 from .fitted import Arrays, ArrayType
 
 __all__ = ["Side"]
-
-FloatArray = npt.NDArray[np.float32]
 
 
 @dataclass(eq=False)
@@ -134,7 +133,7 @@ def known(kind: str, arrays: Arrays) -> tuple[Ids, wy.Ragged] | None:
     return Ids(names), wy.Ragged(*parts)
 
 
-def own(kind: str, arrays: Arrays) -> dict[str, FloatArray]:
+def own(kind: str, arrays: Arrays) -> dict[str, Float32Array]:
     """What a model has learnt of users (items) themselves: the sums without their features'."""
     features = known(kind, arrays)
     found = {}
@@ -148,7 +147,7 @@ def own(kind: str, arrays: Arrays) -> dict[str, FloatArray]:
     return found
 
 
-def summed(features: Features, kind: str, arrays: Arrays, normalize: bool) -> FloatArray:
+def summed(features: Features, kind: str, arrays: Arrays, normalize: bool) -> Float32Array:
     """The vectors of ids by their features alone, for a model that knows features of this kind.
 
     Features that the model does not know count as nothing. Raises ValueError if it knows none.
@@ -161,7 +160,7 @@ def summed(features: Features, kind: str, arrays: Arrays, normalize: bool) -> Fl
     bags = features.bags_of(features.ids, every, normalize)
     table = arrays[f"{kind}_feature_vectors"]
     zeros = np.zeros((len(every) - len(table), table.shape[1]), np.float32)
-    vectors: FloatArray = wy.bag(np.concatenate([table, zeros]), bags)
+    vectors: Float32Array = wy.bag(np.concatenate([table, zeros]), bags)
     return vectors
 
 
@@ -170,7 +169,7 @@ def _text(names: Ids) -> npt.NDArray[np.uint8]:
     return np.frombuffer(json.dumps(list(names)).encode(), np.uint8)
 
 
-def _weights(bags: wy.Ragged) -> FloatArray:
+def _weights(bags: wy.Ragged) -> Float32Array:
     weights = bags.weights
     ones = np.ones(len(bags.values), np.float32)
     return ones if weights is None else weights.astype(np.float32)

@@ -12,19 +12,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _core
+from ..array_types import Float32Array, IndexArray
 from ..data.pairs import users_of
 from .fitted import NewUser, Reasons, pairs_of
 from .recommender import Recommender
-from .scoring import FactorScores, Numbers
+from .scoring import FactorScores
 from .training import Task
 
 __all__ = ["SimilarityModel", "SimilarityScores"]
 
-FloatArray = npt.NDArray[np.float32]
-Weights = FloatArray | _core.CsrMatrix
+Weights = Float32Array | _core.CsrMatrix
 
 SCORED_AT_ONCE = 1 << 23
 """Scores held in memory."""
@@ -41,7 +40,7 @@ class SimilarityScores(NamedTuple):
     histories: _core.Csr
     weights: Weights
 
-    def blocks(self) -> Iterator[tuple[Numbers, FactorScores]]:
+    def blocks(self) -> Iterator[tuple[IndexArray, FactorScores]]:
         """The scores of some users after others: their places, and their scores as products."""
         n_users, n_items = self.histories.shape
         # The product takes each user as many operations as there are users, for each item.
@@ -66,11 +65,11 @@ class SimilarityModel(Recommender):
         """How much having item i adds to the score of item j: shape (m, m)."""
 
     @abstractmethod
-    def _weights_of(self, item: int) -> FloatArray:
+    def _weights_of(self, item: int) -> Float32Array:
         """How much having each item adds to the score of one: shape (m,)."""
 
     @abstractmethod
-    def _item_similarity(self, items: Numbers) -> SimilarityScores:
+    def _item_similarity(self, items: IndexArray) -> SimilarityScores:
         """How similar all items are to each of some items."""
 
     def _interactions(self, task: Task) -> tuple[_core.CsrMatrix, _core.CsrMatrix]:
@@ -83,13 +82,13 @@ class SimilarityModel(Recommender):
         by_user = _matrix(task.seen)
         return by_user, by_user.transposed()
 
-    def _scores(self, users: Numbers) -> SimilarityScores:
+    def _scores(self, users: IndexArray) -> SimilarityScores:
         return SimilarityScores(self._histories.select(users), self._weights())
 
     def _new_scores(self, users: Sequence[NewUser]) -> SimilarityScores:
         return SimilarityScores(pairs_of(users, len(self.item_ids)), self._weights())
 
-    def _predict(self, users: Numbers, items: Numbers) -> FloatArray:
+    def _predict(self, users: IndexArray, items: IndexArray) -> Float32Array:
         known, places = np.unique(users, return_inverse=True)
         order = np.argsort(places, kind="stable")
         ends = np.searchsorted(places[order], np.arange(len(known) + 1))

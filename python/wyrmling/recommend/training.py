@@ -20,6 +20,7 @@ import wyrmling as wy
 
 from .. import _core
 from ..arguments import check_flag
+from ..array_types import IndexArray
 from ..data import Ids, Interactions
 from ..data.interactions import check_interactions
 from ..data.pairs import among, users_of
@@ -33,7 +34,6 @@ from .fitted import Arrays, Fitted, Stateful
 from .history import LearningCurve
 from .hyperparameters import Bounds, Count, check
 from .resuming import Progressed, RunFile, Trainee, run_of
-from .scoring import Numbers
 
 __all__ = ["Callback", "Task", "Watch", "Watched"]
 
@@ -322,7 +322,7 @@ def _union(before: _core.Csr, data: Interactions) -> _core.Csr:
 def _renumbered(data: Interactions, before: Fitted) -> Interactions:
     """Interactions by the numbers of a model, with new ids after those that it knows."""
 
-    def numbered(column: Numbers, ids: Ids, known: Ids) -> tuple[Numbers, Ids]:
+    def numbered(column: IndexArray, ids: Ids, known: Ids) -> tuple[IndexArray, Ids]:
         numbers = known.numbers(ids)
         new = np.flatnonzero(numbers < 0)
         numbers[new] = len(known) + np.arange(len(new))

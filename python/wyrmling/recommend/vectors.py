@@ -12,15 +12,14 @@ from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
+from ..array_types import Float32Array, IndexArray
 from .fitted import Fitted, NewUser, Reasons
 from .recommender import Recommender
-from .scoring import FactorScores, Numbers
+from .scoring import FactorScores
 
 __all__ = ["VectorModel"]
 
-FloatArray = npt.NDArray[np.float32]
 
 LINE = 64
 """Bytes of a cache line, and of the widest vector."""
@@ -38,7 +37,7 @@ class VectorModel(Recommender):
         items = aligned(fitted.arrays["items"])
         super()._set_fitted(replace(fitted, arrays={**fitted.arrays, "items": items}))
 
-    def _scores(self, users: Numbers) -> FactorScores:
+    def _scores(self, users: IndexArray) -> FactorScores:
         vectors = self.fitted.arrays["users"]
         if len(users) == 1:
             # A view takes a fifth of the time that a copy of one row takes.
@@ -49,7 +48,7 @@ class VectorModel(Recommender):
     def _new_scores(self, users: Sequence[NewUser]) -> FactorScores:
         return self._scores_of(self._new_vectors(users))
 
-    def _new_vectors(self, users: Sequence[NewUser]) -> FloatArray:
+    def _new_vectors(self, users: Sequence[NewUser]) -> Float32Array:
         """The vectors of new users; after the vector a query may have the user's bias."""
         width = self.fitted.arrays["users"].shape[1]
         vectors = np.empty((len(users), width), np.float32)
@@ -62,12 +61,12 @@ class VectorModel(Recommender):
             vectors[row] = user.query[:width]
         return vectors
 
-    def _scores_of(self, vectors: FloatArray) -> FactorScores:
+    def _scores_of(self, vectors: Float32Array) -> FactorScores:
         # The biases of a user and of all pairs do not change the order of items: see _offsets.
         arrays = self.fitted.arrays
         return FactorScores(vectors, arrays["items"], arrays.get("item_bias"))
 
-    def _offsets(self, users: Numbers | Sequence[NewUser]) -> FloatArray | None:
+    def _offsets(self, users: IndexArray | Sequence[NewUser]) -> Float32Array | None:
         arrays = self.fitted.arrays
         if "bias" not in arrays and "user_bias" not in arrays:
             return None
@@ -83,19 +82,19 @@ class VectorModel(Recommender):
             offsets += arrays["bias"]
         return offsets
 
-    def _predict(self, users: Numbers, items: Numbers) -> FloatArray:
+    def _predict(self, users: IndexArray, items: IndexArray) -> Float32Array:
         arrays = self.fitted.arrays
         scores = np.einsum("kd,kd->k", arrays["users"][users], arrays["items"][items])
         if "item_bias" in arrays:
             scores += arrays["item_bias"][items]
         offsets = self._offsets(users)
-        found: FloatArray = scores if offsets is None else scores + offsets
+        found: Float32Array = scores if offsets is None else scores + offsets
         return found
 
-    def _item_similarity(self, items: Numbers) -> FactorScores:
+    def _item_similarity(self, items: IndexArray) -> FactorScores:
         return _cosines(self.fitted, "items", items)
 
-    def _user_similarity(self, users: Numbers) -> FactorScores:
+    def _user_similarity(self, users: IndexArray) -> FactorScores:
         return _cosines(self.fitted, "users", users)
 
     def _reasons(self, user: int | NewUser, item: int) -> Reasons:
@@ -128,11 +127,11 @@ class VectorModel(Recommender):
         return Reasons(had, parts, score - float(parts.sum()))
 
 
-DIRECTIONS: WeakKeyDictionary[Fitted, dict[str, FloatArray]] = WeakKeyDictionary()
+DIRECTIONS: WeakKeyDictionary[Fitted, dict[str, Float32Array]] = WeakKeyDictionary()
 """Each state's vectors of length 1 (or 0), by the names of arrays, made when first asked for."""
 
 
-def _cosines(fitted: Fitted, name: str, rows: Numbers) -> FactorScores:
+def _cosines(fitted: Fitted, name: str, rows: IndexArray) -> FactorScores:
     """The cosines of some rows of an array with all; those of a vector of length 0 are 0."""
     kept = DIRECTIONS.setdefault(fitted, {})
     if name not in kept:
@@ -145,7 +144,7 @@ def _cosines(fitted: Fitted, name: str, rows: Numbers) -> FactorScores:
     return FactorScores(kept[name][rows], kept[name], None)
 
 
-def aligned(array: FloatArray) -> FloatArray:
+def aligned(array: Float32Array) -> Float32Array:
     """The array, or a copy of it, whose memory begins at a cache line.
 
     A vector register that is loaded from two lines takes twice as long as from one. NumPy aligns

@@ -14,9 +14,10 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
+from ...array_types import Float32Array
 from ..fitted import ArrayType
 from ..hyperparameters import Bounds, Count
-from .sequence_model import FloatArray, SequenceModel
+from .sequence_model import SequenceModel
 
 __all__ = ["GatedModel"]
 
@@ -52,7 +53,7 @@ class GatedModel(SequenceModel):
             "gate_bias": ArrayType((width,)),
         }
 
-    def _new(self, name: str, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
+    def _new(self, name: str, shape: tuple[int, ...], rng: np.random.Generator) -> Float32Array:
         found = SMALL * super()._new(name, shape, rng)
         if name == "of_vector":
             found[:, -self.factors :] = np.eye(self.factors) / self._shown

@@ -24,13 +24,14 @@ import numpy.typing as npt
 import wyrmling as wy
 
 from ... import nn
+from ...array_types import Float32Array
 from ...nn.attention import steps_back
 from ..factors import Loss
 from ..fitted import ArrayType
 from ..hyperparameters import Bounds, Count
 from .dropout import dropped
 from .losses import next_items
-from .sequence_model import FloatArray, SequenceModel
+from .sequence_model import SequenceModel
 
 __all__ = ["SASRec"]
 
@@ -137,7 +138,7 @@ class SASRec(SequenceModel):
             "decay": ArrayType((self.blocks,)),
         }
 
-    def _new(self, name: str, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
+    def _new(self, name: str, shape: tuple[int, ...], rng: np.random.Generator) -> Float32Array:
         if len(shape) == 1:
             return super()._new(name, shape, rng)
         found = nn.normal(shape, 1.0, rng)

@@ -20,20 +20,19 @@ import numpy.typing as npt
 import wyrmling as wy
 
 from ... import nn
+from ...array_types import Float32Array, IndexArray
 from ...data import Id, Interactions
 from ...data.pairs import users_of
 from ..arguments import numbers_of
 from ..factors import FactorModel
 from ..fitted import Arrays, ArrayType, Fitted, NewUser, Reasons
 from ..hyperparameters import Bounds, Count
-from ..scoring import Numbers
 from ..training import Task
 from .dropout import PARTS, factors_of
 from .losses import LOSSES, LossName
 
 __all__ = ["SequenceModel"]
 
-FloatArray = npt.NDArray[np.float32]
 
 ENCODED_AT_ONCE = 1 << 20
 """Numbers of an array of all steps of the histories that are encoded together, at most."""
@@ -123,7 +122,7 @@ class SequenceModel(FactorModel):
         wy.fit(loss, columns, sample=drawn, parameters=tables, **run)
         return arrays()
 
-    def _start(self, name: str, kind: ArrayType, task: Task) -> FloatArray:
+    def _start(self, name: str, kind: ArrayType, task: Task) -> Float32Array:
         """A parameter before training: as it was, or new."""
         shape = tuple(self.factors if axis == "factors" else int(axis) for axis in kind.shape)
         if task.start is not None:
@@ -136,13 +135,13 @@ class SequenceModel(FactorModel):
             return known.astype(np.float32)
         return self._new(name, shape, task.rng)
 
-    def _new(self, name: str, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
+    def _new(self, name: str, shape: tuple[int, ...], rng: np.random.Generator) -> Float32Array:
         """A parameter that is new: at random; what has one axis is 0."""
         return np.zeros(shape, np.float32) if len(shape) == 1 else nn.xavier(shape, rng)
 
     def _windows(
-        self, histories: wy.Ragged, users: Numbers, n_items: int
-    ) -> tuple[Numbers, wy.Ragged]:
+        self, histories: wy.Ragged, users: IndexArray, n_items: int
+    ) -> tuple[IndexArray, wy.Ragged]:
         """The samples of some users: whose each is, and its items. Windows overlap by one item."""
         of: list[int] = []
         starts: list[int] = []
@@ -161,7 +160,7 @@ class SequenceModel(FactorModel):
         values = np.concatenate(parts) if parts else histories.values[:0]
         return np.array(of, np.uint32), wy.Ragged(values, np.append(0, np.cumsum(lengths)))
 
-    def _states(self, histories: wy.Ragged, arrays: Arrays) -> FloatArray:
+    def _states(self, histories: wy.Ragged, arrays: Arrays) -> Float32Array:
         """The states of users, shape (n, d); 0 for those without a history."""
         items, offsets = arrays["items"], histories.offsets
         lengths = np.minimum(histories.lengths, self.max_length)
@@ -226,7 +225,7 @@ class SequenceModel(FactorModel):
         scores = states.astype(np.float64) @ target
         return Reasons(had, scores[0] - scores[1:])
 
-    def _steps(self, user: int | NewUser) -> Numbers:
+    def _steps(self, user: int | NewUser) -> IndexArray:
         """The last items that a user had, in their order: those that their state depends on."""
         if isinstance(user, NewUser):
             if user.steps is None:
@@ -242,10 +241,10 @@ class SequenceModel(FactorModel):
             steps = arrays["history_items"][begin:end]
         return steps[-self.max_length :]
 
-    def _query(self, items: Numbers) -> FloatArray:
+    def _query(self, items: IndexArray) -> Float32Array:
         arrays = self.fitted.arrays
         one = wy.Ragged(items, np.array([0, len(items)]))
-        found: FloatArray = self._states(one, arrays)[0]
+        found: Float32Array = self._states(one, arrays)[0]
         return found
 
 
