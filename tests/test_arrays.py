@@ -284,8 +284,8 @@ def test_another_length_gives_the_right_numbers_or_an_error(name, rng):
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_read_for_no_or_one_element_is_right_for_more(name, first, rng):
     """Where lengths are 0 or 1 functions do less, and what is made of them fits any length."""
-    if (name, first) == ("take wrap", 0):
-        pytest.skip("NumPy's take does not end there")
+    if name in ("take wrap", "put wrap") and first == 0:
+        pytest.skip("NumPy's take, and put before NumPy 2, do not end there")
     f, shapes = CASES[name]
     compiled = wy.compile(f, mode="source")
     few = [np.ones([first] * len(shape)) for shape in shapes]
