@@ -291,7 +291,7 @@ def test_what_is_read_for_no_or_one_element_is_right_for_more(name, first, rng):
     few = [np.ones([first] * len(shape)) for shape in shapes]
     try:
         expected, found = f(*few), compiled(*few)
-    except (ValueError, IndexError, ZeroDivisionError, TypeError, RuntimeError, wy.SourceError):
+    except Exception:  # what is refused then, or NumPy does not have, is not compared
         return
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     args = draw(rng, shapes, np.float64)
