@@ -16,7 +16,7 @@ NAN, INF = float("nan"), float("inf")
     [
         *[
             (lambda lr=lr, k=k: k(lr=lr), "lr")
-            for lr in (0.0, -1.0, NAN, INF)
+            for lr in (-1e-9, -1.0, NAN, INF)
             for k in (wy.SGD, wy.Adagrad, wy.Adam)
         ],
         (lambda: wy.SGD(lr=0.1, momentum=1.0), "momentum"),

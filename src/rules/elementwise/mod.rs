@@ -90,9 +90,8 @@ pub(crate) fn eval(kernel: Kernel, args: &[View<'_>], mut out: ViewMut<'_>) -> R
 /// numbers: `g` is the gradient of the result or the tangent of the operand.
 pub(super) type Derivative = for<'t, 'a> fn(i32, Ex<'t>, Ex<'t>, &'a [Ex<'t>]) -> Option<Ex<'t>>;
 
-/// Orders further from zero than this are refused: a number takes a time that may grow with the square of
-/// the order. Python's functions take a tenth of it, so that what they give has derivatives.
-const LARGEST_ORDER: u32 = 10_000;
+/// Orders further from zero than this are refused, so that those of derivatives do not overflow.
+const LARGEST_ORDER: u32 = i32::MAX as u32 - 1;
 
 /// What an operator of the macro computes.
 pub(super) enum Compute {
@@ -303,7 +302,8 @@ macro_rules! elementwise {
                     Self::DEFINITION.jvp(inner!(@order self $operands), i, (t, y), x)
                 }
                 fn kernel(&self, dtype: $crate::array::DType) -> Option<$crate::rules::Kernel> {
-                    Some(Self::DEFINITION.kernel(inner!(@order self $operands), dtype))
+                    let count = Self::DEFINITION.rules.len();
+                    Self::DEFINITION.kernel_of(inner!(@order self $operands), dtype, count)
                 }
                 fn definition(
                     &self, _: $crate::rules::Internal,
@@ -355,7 +355,9 @@ macro_rules! elementwise {
         $(#[doc = $doc])+
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub struct $op {
-            /// The order, from -10,000 to 10,000.
+            /// The order. A number takes a time that may grow with its square, so Python's functions take
+            /// orders up to 1,000 in size; here the caller sees to it. Those next to the ends of [`i32`] are
+            /// refused.
             pub n: i32,
         }
     };

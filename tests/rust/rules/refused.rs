@@ -136,3 +136,24 @@ fn results_too_large_for_memory_are_refused() {
     let shape = joined.map(|t| t.shape).unwrap_or_else(|_| Shape::new());
     assert!(element_count(&shape).is_ok());
 }
+
+#[test]
+fn orders_at_the_ends_of_integers_are_refused_and_those_of_derivatives_too() {
+    let x = Independent::new(0.5).expect("a number");
+    for n in [i32::MIN, i32::MIN + 1, i32::MAX] {
+        let found = x.clone().boxed().unary(rules::Polygamma { n });
+        assert!(matches!(found, Err(Error::Value(_))), "{n}");
+        let found = x.clone().boxed().unary(rules::Expn { n });
+        assert!(
+            matches!(found, Err(Error::Value(_))),
+            "{n} {:?}",
+            found.map(|y| y.value())
+        );
+    }
+    let y = x
+        .clone()
+        .boxed()
+        .unary(rules::Polygamma { n: i32::MAX - 1 });
+    let y = y.expect("an order that has a value");
+    assert!(matches!(y.try_backward(), Err(Error::Value(_))));
+}
