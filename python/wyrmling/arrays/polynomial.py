@@ -50,7 +50,7 @@ def polyval(p: Like, x: Like) -> Variable:
     if coefficients.ndim == 0:
         raise ValueError("polyval: p: expected the coefficients in an array, got one number")
     coefficients = fixed(coefficients, "polyval", 0)
-    # With no coefficients the sum of none, which refuses others later.
+    # The sum of no coefficients is 0, and keeps their number, of which it makes sure, in the graph.
     result: Variable = zeros_like(x) + _core.sum(coefficients[:0].astype(x.dtype))
     for k in range(coefficients.shape[0]):
         result = result * x + coefficients[k]
@@ -95,7 +95,7 @@ def polysub(a1: Like, a2: Like) -> Any:
 def polymul(a1: Like, a2: Like) -> Any:
     """The product of two polynomials.
 
-    Leading zeros of plain coefficients are left out, as NumPy does, those of a variable are not.
+    Leading zeros of plain coefficients are left out, as in NumPy; those of a variable are kept.
 
     Raises ValueError unless each has one axis.
 
@@ -135,7 +135,7 @@ def polydiv(u: Like, v: Like) -> tuple[Any, Any]:
         first += 1
     if found:
         return _core.stack(found), rest[first:]
-    # Of the divisor only the length counts, which the sum of none of it keeps.
+    # Of the divisor only the length counts: the sum of no coefficients keeps it, as in polyval.
     none = _core.sum(y[:0])
     return zeros_like(x[:1]) + none, rest[first:] + none
 

@@ -90,8 +90,8 @@ pub(crate) fn eval(kernel: Kernel, args: &[View<'_>], mut out: ViewMut<'_>) -> R
 /// numbers: `g` is the gradient of the result or the tangent of the operand.
 pub(super) type Derivative = for<'t, 'a> fn(i32, Ex<'t>, Ex<'t>, &'a [Ex<'t>]) -> Option<Ex<'t>>;
 
-/// Orders further from zero than this are refused: a number takes a time that may grow with the square of
-/// the order. Python's functions take a tenth of it, so that what they give has derivatives.
+/// Orders further from zero than this are refused: the time for a number may grow with the square of the
+/// order. Python's functions take a tenth of it, so that there are derivatives, which may have higher orders.
 const LARGEST_ORDER: u32 = 10_000;
 
 /// What an operator of the macro computes.
@@ -137,7 +137,7 @@ impl Definition {
         })
     }
 
-    /// Whether [`infer`](Self::infer) would refuse none of this.
+    /// Whether [`infer`](Self::infer) would take this order, and so many operands of this type.
     #[inline]
     fn fits(&self, n: i32, dtype: DType, operands: usize) -> bool {
         operands == self.rules.len() && dtype.is_real() && n.unsigned_abs() <= LARGEST_ORDER
