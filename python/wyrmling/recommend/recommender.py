@@ -244,8 +244,8 @@ class Recommender(Stateful, ABC):
         filter_items: Iterable[Id] | None = None,
         cold_start: Literal["error", "popular"] = "error",
     ) -> Any:
-        """The items with the highest scores, the highest first. Equal scores rank by number, before
-        what all of a user's have in common is added, a bias, which may round others to equal ones.
+        """The items with the highest scores, the highest first. Equal scores rank by number. A
+        bias that all scores of a user share is added after ranking: others may be equal then.
 
         Args:
             users: a user's id, several, or new users that :meth:`fold_in` has made.
