@@ -102,10 +102,12 @@ def polymul(a1: Like, a2: Like) -> Any:
     >>> polymul(Variable([1.0, 1.0]), [1.0, -1.0]).value
     array([ 1.,  0., -1.])
     """
-    given: Any = (a1, a2)
-    plain = [not has_variable((p,), {}) and np.ndim(p) == 1 for p in given]
-    given = [np.trim_zeros(p, "f") if k else p for k, p in zip(plain, given, strict=True)]
-    x, y = map(_coefficients, ("polymul",) * 2, ("a1", "a2"), given)
+
+    def trimmed(name: str, p: Any) -> Variable:
+        plain = not has_variable((p,), {}) and np.ndim(p) == 1
+        return _coefficients("polymul", name, np.trim_zeros(p, "f") if plain else p)
+
+    x, y = trimmed("a1", a1), trimmed("a2", a2)
     # No coefficients are those of 0.
     x, y = (p if p.size else concatenate([p, np.zeros(1, p.dtype)]) for p in (x, y))
     return convolve(x, y)
