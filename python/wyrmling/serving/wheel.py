@@ -204,9 +204,7 @@ def _scratch(target: Path) -> Iterator[str]:
 
 @contextmanager
 def _locked(folder: str | Path) -> Iterator[bool | None]:
-    """Locks a folder. Gives False if somebody else holds the lock or the folder is gone, None where
-    there are no locks.
-    """
+    """Locks a folder; False if somebody else has or it is gone, None where there are no locks."""
     if sys.platform == "win32":
         yield None
         return
