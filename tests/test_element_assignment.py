@@ -33,7 +33,7 @@ def steps(draw):
                 f"row = y[{a[0]}]; row[{b[1]}] = x[{c}]; y[{c}] = row[{a[1]}]",
                 f"u = y[{a}]; y[{a}] = x[{b}]; y[{c}] = u * y[{a}]",
                 f"y[np.int64({a[0]}), {a[1]}] = x[{b}]",
-                f"y[{a}] = y[{b}:{b}].sum() + len(y) + y.size".replace(f"{b}:{b}", f"{b[0]}"),
+                f"y[{a}] = y[{b[0]}].sum() + len(y) + y.size",
                 f"y *= {factor}; y[{a}] = y.shape[1] * y[{b}]",
                 f"t = y.T; y[{a}] = x[{b}]; y[{b}] = t[{a[::-1]}] * {factor}",
                 f"y[{a}] = np.float32(x[{b}] > 0) + x[{c}]",

@@ -56,6 +56,10 @@ pub(super) fn check_forward(core: &Core) -> Result<()> {
     }
 }
 
+/// What a hook gave has the type and shape of the gradient.
+///
+/// # Errors
+/// [`Error::Type`] for another element type, [`Error::Shape`] for another shape alone.
 fn check(expected: &Type, found: &Type) -> Result<()> {
     if expected == found {
         return Ok(());

@@ -160,7 +160,7 @@ impl Numbering {
         let Some(number) = number.ok().filter(|&n| n < u32::MAX) else {
             return Ok(None);
         };
-        // For the text by which it is found.
+        // `numbers` has a copy of the text.
         reserve::ahead(1, id.len())?;
         reserve::grow(&mut self.numbers, 1)?;
         self.ids.push(id)?;

@@ -35,7 +35,7 @@
 //! # Limits
 //!
 //! Memory is a small multiple of the file, mostly for ids. There are fewer than
-//! 2³² users and items. The first line is at most 64 KiB long, others 1 MiB.
+//! 2³² users and items. The first line is at most 64 KiB long, any other 1 MiB.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -125,7 +125,7 @@ impl Format {
 ///
 /// [`Error::File`] when the system refuses to read it; [`Error::Value`] when there
 /// is no interaction in it, and for a line that is not one, with the number of the
-/// line, or is longer than a megabyte; [`Error::Memory`]; [`Error::Interrupted`] when stopped.
+/// line, or is longer than 1 MiB; [`Error::Memory`]; [`Error::Interrupted`] when stopped.
 pub fn read(path: &Path, format: &Format, stop: &AtomicBool) -> Result<Interactions> {
     let refused = |error| file_error(path, &error);
     let name = path.display().to_string();

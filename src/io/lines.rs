@@ -114,7 +114,7 @@ enum Cutter<T> {
     },
 }
 
-/// A line has at most so many bytes, and a few more that the reader has read ahead.
+/// The most bytes of a line. What the reader had read ahead of a line that may be quoted is not counted.
 const LONGEST_LINE: usize = 1 << 20;
 
 /// Text that knows whether its end was reached by a reader that wanted more, and how much of a line

@@ -73,8 +73,8 @@ fn check_parameters(function: &Function, wrt: &[ValueId]) -> Result<()> {
     Ok(())
 }
 
-/// The same function with an entry to which nothing jumps; `None` if this is one. What comes from outside is no
-/// jump, so passes would take what jumps back to the entry for all that comes there.
+/// The same function with an entry to which nothing jumps; `None` if nothing jumps to its own. The call itself is
+/// no jump: passes that ask for the jumps to a block would miss the arguments of the call.
 pub(crate) fn separate_entry(function: &Function) -> Option<Function> {
     let mut targets = function.blocks.iter().flat_map(|b| b.terminator.targets());
     if !targets.any(|to| to.block == 0) {

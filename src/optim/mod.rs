@@ -159,7 +159,7 @@ impl Optimizer {
     /// of training from the next epoch.
     ///
     /// # Errors
-    /// [`Error::Value`] if it is not positive and finite; it is not changed then.
+    /// [`Error::Value`] if it is negative or not finite; it is not changed then.
     pub fn set_lr(&self, lr: f64) -> Result<()> {
         check_lr(lr)?;
         self.lr.store(lr.to_bits(), Ordering::Relaxed);

@@ -18,7 +18,7 @@ pub enum L2Per {
 /// Settings that every optimizer has.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// Learning rate: the size of a step.
+    /// Learning rate: the size of a step; at 0, where a schedule may end, parameters stay as they are.
     pub lr: f64,
     /// Weight of the penalty `l2/2 · |w|²`.
     pub l2: f64,

@@ -5,6 +5,9 @@
 //! until somebody asks for the array, which then gets one node for all of it. Who asks for a single element
 //! that waits gets its number, as `y[i] = a * y[i - 1]` does. A row that is asked for is a view in NumPy: then
 //! the array is asked for.
+//!
+//! Limits: arrays of floating-point numbers alone, and none that depends on an input, whose lengths may be others
+//! later.
 
 use std::collections::HashMap;
 

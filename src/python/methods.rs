@@ -218,7 +218,7 @@ impl PyVariable {
     ///
     /// The gradient is an array (a ``SparseGrad`` where it came from lookups alone), or a
     /// ``Variable`` where it is a graph; one in its place is any of these, of the same shape and
-    /// type. Returns an object whose ``remove()`` takes the hook away. Raises TypeError if no
+    /// type: the pass raises ValueError for another shape, TypeError for another type. Returns an object whose ``remove()`` takes the hook away. Raises TypeError if no
     /// gradient flows through this variable. A hook may refer to this variable, or to any other:
     /// Python's garbage collector sees through graphs. Those of a Parameter are called by passes of
     /// the thread that made it: in another, RuntimeError is raised.

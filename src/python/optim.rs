@@ -255,8 +255,8 @@ impl PyOptimizer {
 /// of ``l2/2 · |w|²``; both, and momentum, act on the rows that have a gradient and leave the others as
 /// they are. ``l2`` is a number, or a dict with a number for each of some Parameters or their names;
 /// the others then have none. It counts once for each row that a step uses, so that larger batches
-/// weaken it, or with ``l2_per="sample"`` each time that a row is looked up (the same lookup twice in a
-/// sample, as in each turn of a loop, counts once), as if it was added to the loss of each sample; a
+/// weaken it, or with ``l2_per="sample"`` each time that a row is looked up (a lookup that a sample
+/// repeats, as in each turn of a loop, counts once), as if it was added to the loss of each sample; a
 /// parameter that is used whole is used by each sample. Without momentum and clip a row then shrinks
 /// by ``1 - lr * l2`` for each time, one after the other.
 /// Raises ValueError naming an argument that is out of range. ``fit`` raises it for the name of no

@@ -107,7 +107,7 @@ impl PyVariable {
         }
     }
 
-    /// A number: without axes it is no array.
+    /// A variable that stands for a single number, which is no array.
     pub(super) fn scalar(node: Variable) -> Self {
         let mut number = PyVariable::new(node);
         number.scalar = true;

@@ -203,7 +203,7 @@ def test_who_watches_sees_every_line_or_call(watch):
     assert seen == []
 
 
-def test_a_call_with_little_stack_left_is_traced_alone():
+def test_only_a_call_with_little_stack_left_is_traced():
     def deep(calls):
         return deep(calls - 1) if calls else slope(2.0)
 

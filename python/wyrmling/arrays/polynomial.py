@@ -50,7 +50,7 @@ def polyval(p: Like, x: Like) -> Variable:
     if coefficients.ndim == 0:
         raise ValueError("polyval: p: expected the coefficients in an array, got one number")
     coefficients = fixed(coefficients, "polyval", 0)
-    # With no coefficients the sum of none, which refuses others later.
+    # The sum of no coefficients is 0, and keeps their number, of which it makes sure, in the graph.
     result: Variable = zeros_like(x) + _core.sum(coefficients[:0].astype(x.dtype))
     for k in range(coefficients.shape[0]):
         result = result * x + coefficients[k]
@@ -95,17 +95,19 @@ def polysub(a1: Like, a2: Like) -> Any:
 def polymul(a1: Like, a2: Like) -> Any:
     """The product of two polynomials.
 
-    Leading zeros of plain coefficients are left out, as NumPy does, those of a variable are not.
+    Leading zeros of plain coefficients are left out, as in NumPy; those of a variable are kept.
 
     Raises ValueError unless each has one axis.
 
     >>> polymul(Variable([1.0, 1.0]), [1.0, -1.0]).value
     array([ 1.,  0., -1.])
     """
-    given: Any = (a1, a2)
-    plain = [not has_variable((p,), {}) and np.ndim(p) == 1 for p in given]
-    given = [np.trim_zeros(p, "f") if k else p for k, p in zip(plain, given, strict=True)]
-    x, y = map(_coefficients, ("polymul",) * 2, ("a1", "a2"), given)
+
+    def trimmed(name: str, p: Any) -> Variable:
+        plain = not has_variable((p,), {}) and np.ndim(p) == 1
+        return _coefficients("polymul", name, np.trim_zeros(p, "f") if plain else p)
+
+    x, y = trimmed("a1", a1), trimmed("a2", a2)
     # No coefficients are those of 0.
     x, y = (p if p.size else concatenate([p, np.zeros(1, p.dtype)]) for p in (x, y))
     return convolve(x, y)
@@ -135,7 +137,7 @@ def polydiv(u: Like, v: Like) -> tuple[Any, Any]:
         first += 1
     if found:
         return _core.stack(found), rest[first:]
-    # Of the divisor only the length counts, which the sum of none of it keeps.
+    # Of the divisor only the length counts: the sum of no coefficients keeps it, as in polyval.
     none = _core.sum(y[:0])
     return zeros_like(x[:1]) + none, rest[first:] + none
 

@@ -12,10 +12,11 @@ __all__ = ["column", "delimiter", "finite", "natural", "share", "whole", "worker
 DELIMITERS = (",", ";", "|", "\t", "::")
 
 
-def whole(text: str) -> int:
-    """A whole number from 0."""
-    if not (text.isascii() and text.isdecimal() and int(text) < 2**63):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to {2**63 - 1}")
+def whole(text: str, least: int = 0) -> int:
+    """A whole number from 0, or from another one."""
+    most = 2**63 - 1
+    if not (text.isascii() and text.isdecimal() and least <= int(text) <= most):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to {most}")
     return int(text)
 
 
@@ -28,9 +29,7 @@ def workers(text: str) -> int:
 
 def natural(text: str) -> int:
     """A whole number from 1."""
-    if not (text.isascii() and text.isdecimal() and 0 < int(text) < 2**63):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {2**63 - 1}")
-    return int(text)
+    return whole(text, 1)
 
 
 def column(text: str) -> str | int:

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arguments import NO_NUMBERS
+from ..array_types import Float64Array
 
 __all__ = [
     "Column",
@@ -172,14 +173,14 @@ def unchanging(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return column
 
 
-def _seconds(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def _seconds(name: str, array: npt.NDArray[Any]) -> Float64Array:
     wrong = np.isnat(array)
     if wrong.any():
         raise _missing(name, int(wrong.argmax()), "NaT")
     # Whole seconds and the rest apart: nanoseconds since 1970 lose nothing before they must.
     whole = array.astype("datetime64[s]")
     rest = (array - whole) / np.timedelta64(1, "s")
-    seconds: npt.NDArray[np.float64] = whole.astype(np.int64) + rest
+    seconds: Float64Array = whole.astype(np.int64) + rest
     return seconds
 
 

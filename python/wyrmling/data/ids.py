@@ -20,7 +20,6 @@ from .columns import Column, Id, categorised, id_column, is_whole
 
 __all__ = ["Ids"]
 
-
 # What Python, NumPy, pandas and databases write where a value is missing: no id.
 MISSING = frozenset(("None", "nan", "NaN", "<NA>", "NaT", "NULL", "null"))
 

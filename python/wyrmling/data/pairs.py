@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..array_types import Float32Array, IndexArray
 
 __all__ = ["Combine", "among", "combined", "grouped", "numbered", "users_of"]
 
@@ -17,7 +18,7 @@ Combine = Literal["last", "first", "sum", "mean", "max"]
 
 
 def grouped(
-    users: npt.NDArray[np.uint32], items: npt.NDArray[np.uint32], times: npt.NDArray[Any] | None
+    users: IndexArray, items: IndexArray, times: npt.NDArray[Any] | None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The rows pair by pair, in each by time and then by row, and where each pair begins.
 
@@ -30,9 +31,7 @@ def grouped(
     return order, np.flatnonzero(first)
 
 
-def combined(
-    numbers: npt.NDArray[np.float32], starts: npt.NDArray[np.int64], how: Combine
-) -> npt.NDArray[np.float32]:
+def combined(numbers: Float32Array, starts: npt.NDArray[np.int64], how: Combine) -> Float32Array:
     """A number for each pair, of numbers in the order of :func:`grouped`; sums are of float64."""
     ends = np.append(starts[1:], len(numbers))
     if how in ("first", "last"):
@@ -49,7 +48,7 @@ def combined(
         return found.astype(np.float32)
 
 
-def users_of(pairs: _core.Csr) -> npt.NDArray[np.uint32]:
+def users_of(pairs: _core.Csr) -> IndexArray:
     """The user of each pair, as ``pairs.indices`` has the item."""
     users = np.arange(pairs.shape[0], dtype=np.uint32)
     return np.repeat(users, pairs.counts.astype(np.int64))

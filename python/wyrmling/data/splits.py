@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arguments import check_choice, check_integer, check_number
+from ..array_types import IndexArray
 
 __all__ = ["By", "generator", "held_out", "last_of_each"]
 
@@ -21,7 +22,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 def held_out(
-    by: By, test: float, seed: int, users: npt.NDArray[np.uint32], times: npt.NDArray[Any] | None
+    by: By, test: float, seed: int, users: IndexArray, times: npt.NDArray[Any] | None
 ) -> Mask:
     """Which interactions a split holds out: bool of shape (s,).
 
@@ -58,7 +59,7 @@ def held_out(
     return mask[of] if by == "user" else mask
 
 
-def last_of_each(count: int, users: npt.NDArray[np.uint32], times: npt.NDArray[Any] | None) -> Mask:
+def last_of_each(count: int, users: IndexArray, times: npt.NDArray[Any] | None) -> Mask:
     """The last ``count`` interactions of each user who has more: bool of shape (s,).
 
     The last are those with the latest times, of equal times the last rows; where there are no times

@@ -17,7 +17,6 @@ from ..data.splits import generator
 
 __all__ = ["GENRES", "make_interactions", "planted_preferences"]
 
-
 GENRES = ("jazz", "folk", "soul", "punk", "house", "blues", "opera", "metal")
 
 

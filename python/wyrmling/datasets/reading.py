@@ -87,9 +87,10 @@ def read_interactions(
     Raises:
         OSError: the file cannot be read.
         ValueError: there is nothing in it, or it cannot be unpacked; a header names no user or item
-            that is known here, and the column is not given; or a line is bad: the message has its
-            number, what was found and what was expected.
+            that is known here, and the column is not given; or a line is bad, or longer than 1 MiB
+            (the first: 64 KiB): the message has its number, what was found and what was expected.
         TypeError: a column that is neither a name nor a number.
+        MemoryError: there is no memory for it.
         ImportError: a parquet file, and nothing to read it with.
     """
     columns = user_column, item_column, rating_column, weight_column, time_column

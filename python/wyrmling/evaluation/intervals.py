@@ -24,7 +24,6 @@ from ..array_types import Float64Array
 
 __all__ = ["bootstrap", "check_level"]
 
-
 MANY_USERS = 100_000
 BLOCK = 1 << 22
 """Draws held in memory at a time."""

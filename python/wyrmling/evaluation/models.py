@@ -8,9 +8,9 @@ from types import NoneType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _core
+from ..array_types import IndexArray
 from ..data import Interactions
 from .evaluate import evaluate
 from .trained import Trained, trained
@@ -91,7 +91,7 @@ def popularity(data: Any) -> Trained:
     count = np.bincount(seen.indices, minlength=len(item_ids)).astype(np.float32)
     items = np.zeros((len(item_ids), 0), np.float32)
 
-    def scores(users: npt.NDArray[np.uint32]) -> Any:
+    def scores(users: IndexArray) -> Any:
         # With factors of width 0 the score of an item is its bias.
         return np.zeros((len(users), 0), np.float32), items, count
 

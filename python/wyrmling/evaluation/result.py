@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..array_types import Float64Array
 from .intervals import bootstrap
 
 __all__ = ["Evaluation", "Skipped"]
@@ -68,7 +68,7 @@ class Evaluation(Mapping[str, float]):
 
     def __init__(
         self,
-        per_user: Mapping[str, npt.NDArray[np.float64]],
+        per_user: Mapping[str, Float64Array],
         overall: Mapping[str, float],
         users: Any,
         skipped: Skipped = Skipped(),

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..array_types import IndexArray
+from ..array_types import Float32Array, IndexArray
 
 __all__ = ["Trained", "numbers_of", "trained"]
 
@@ -18,7 +18,7 @@ __all__ = ["Trained", "numbers_of", "trained"]
 class Scores(Protocol):
     """Gives the scores of some users, as ``_core.top_k`` takes them."""
 
-    def __call__(self, users: npt.NDArray[np.uint32]) -> Any: ...
+    def __call__(self, users: IndexArray) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Trained:
     item_ids: Any
     pairs: _core.Csr | None
     scores: Scores
-    predict: Callable[[IndexArray, IndexArray], npt.NDArray[np.float32]] | None = None
+    predict: Callable[[IndexArray, IndexArray], Float32Array] | None = None
 
     @property
     def seen(self) -> _core.Csr:
@@ -55,7 +55,7 @@ class Trained:
         """How many items the model knows."""
         return len(self.item_ids)
 
-    def user_id(self, numbers: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
+    def user_id(self, numbers: IndexArray) -> npt.NDArray[Any]:
         """The ids of some users."""
         if hasattr(self.user_ids, "take"):
             taken: npt.NDArray[Any] = self.user_ids.take(numbers)

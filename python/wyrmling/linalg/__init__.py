@@ -111,7 +111,6 @@ __all__ = [
     "vector_norm",
 ]
 
-
 # Functions that give integers of integers, as NumPy's do.
 _EXACT = {"cross", "matmul", "matrix_power", "multi_dot", "tensordot", "trace", "vecdot"}
 # Those that move elements or multiply single ones: NumPy's gives the same bits.

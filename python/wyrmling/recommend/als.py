@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..array_types import Float32Array, IndexArray
+from ..array_types import Float32Array, Float64Array, IndexArray
 from ..data import Id, Interactions
 from ..data.pairs import users_of
 from .arguments import valued
@@ -43,15 +43,13 @@ from .vectors import VectorModel
 
 __all__ = ["ImplicitALS"]
 
-Array = npt.NDArray[np.float64]
-
 NO_SOLUTION = (
     "the least squares of a user, whose values are too large or the penalty too small, have no "
     "finite solution"
 )
 MOST_CONDITION = 2.0**40
 """Of a user's least squares; of the digits of a larger one's solution few are right."""
-SQUARES: WeakKeyDictionary[Fitted, Array] = WeakKeyDictionary()
+SQUARES: WeakKeyDictionary[Fitted, Float64Array] = WeakKeyDictionary()
 """Of each state the sum of the products of items' vectors, made when it is first asked for."""
 
 
@@ -234,7 +232,9 @@ class ImplicitALS(VectorModel):
             raise FloatingPointError(f"{NO_SOLUTION} in single precision")
         return found
 
-    def _system(self, items: IndexArray, amounts: Array) -> tuple[Array, Array]:
+    def _system(
+        self, items: IndexArray, amounts: Float64Array
+    ) -> tuple[Float64Array, Float64Array]:
         """The least squares of a user: their matrix, and what each item adds to the right side."""
         fitted = self.fitted
         if (squares := SQUARES.get(fitted)) is None:
@@ -270,7 +270,7 @@ class ImplicitALS(VectorModel):
         return Reasons(had, sides @ _solution(matrix, target))
 
 
-def _solution(matrix: Array, side: Array) -> Array:
+def _solution(matrix: Float64Array, side: Float64Array) -> Float64Array:
     """The solution of a linear system; raises FloatingPointError where none is finite."""
     try:
         found: Any = np.linalg.solve(matrix, side)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arguments import NO_NUMBERS, is_one
+from ..array_types import Float32Array, IndexArray
 from ..data import Id, Ids
 from ..data.columns import id_column, number_column
 from .fitted import NewUser
@@ -56,9 +57,7 @@ def one_id(name: str, given: Any) -> Id:
     return id_
 
 
-def numbers_of(
-    name: str, of: Ids, ids: Iterable[Id], *, ordered: bool = False
-) -> npt.NDArray[np.uint32]:
+def numbers_of(name: str, of: Ids, ids: Iterable[Id], *, ordered: bool = False) -> IndexArray:
     """The numbers of some ids, an argument of this name, all of which must be known.
 
     Args:
@@ -80,7 +79,7 @@ def numbers_of(
 
 def valued(
     of: Ids, history: Iterable[Id], values: Iterable[float] | None
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.float32]]:
+) -> tuple[IndexArray, Float32Array]:
     """The numbers of a new user's items, and the value of each, compared."""
     steps = numbers_of("history", of, history, ordered=True)
     if values is None and len(steps):

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..array_types import Float32Array
 from ..data import Id, Interactions
 from ..data.interactions import check_interactions
 from .arguments import valued
@@ -173,7 +174,7 @@ def _signature(loss: object) -> Mapping[str, inspect.Parameter]:
         raise TypeError(f"{expected} that is written in Python") from None
 
 
-def _copied(name: str, given: Any) -> npt.NDArray[np.float32]:
+def _copied(name: str, given: Any) -> Float32Array:
     """An argument of this name as float32, compared with what a model can have."""
     array = np.asarray(given)
     if array.dtype.kind not in "iufb":

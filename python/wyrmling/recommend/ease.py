@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _core
-from ..array_types import IndexArray
+from ..array_types import Float32Array, IndexArray
 from .fitted import Arrays, ArrayType
 from .hyperparameters import Bounds
 from .similarity import SimilarityModel, SimilarityScores
@@ -59,10 +58,10 @@ class EASE(SimilarityModel):
         by_user, by_item = self._interactions(task)
         return {"weights": _core.item_weights(by_item, by_user, self.l2, self.num_threads)}
 
-    def _weights(self) -> npt.NDArray[np.float32]:
+    def _weights(self) -> Float32Array:
         return self.fitted.arrays["weights"]
 
-    def _weights_of(self, item: int) -> npt.NDArray[np.float32]:
+    def _weights_of(self, item: int) -> Float32Array:
         return self.fitted.arrays["weights"][:, item]
 
     def _item_similarity(self, items: IndexArray) -> SimilarityScores:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 import wyrmling as wy
 
 from .. import _core
-from ..array_types import IndexArray
+from ..array_types import Float32Array, IndexArray
 from ..data import Id, Ids, Interactions
 from ..data.interactions import check_interactions
 from .arguments import numbers_of
@@ -333,9 +333,7 @@ class FactorizationMachine(FactorModel):
             offset = summed(found, "user", arrays, model.normalize)[0]
         return model._new_user(items, model._query(items, offset))
 
-    def _query(
-        self, items: IndexArray, offset: npt.NDArray[np.float32] | None = None
-    ) -> npt.NDArray[np.float32]:
+    def _query(self, items: IndexArray, offset: Float32Array | None = None) -> Float32Array:
         """The vector of a new user: that of their features, and what the items that they had add to
         it, found as in training while all else stays as it is.
         """
@@ -354,7 +352,7 @@ class FactorizationMachine(FactorModel):
             _core.Csr(user, items, 1, n_items),
             more={"offset": np.tile(offset, (len(items), 1))},
         )
-        learnt: npt.NDArray[np.float32] = offset + vector.value[0]
+        learnt: Float32Array = offset + vector.value[0]
         return learnt
 
     def explain(self, user: Id | NewUser, item: Id) -> list[tuple[Id | None, float]]:

@@ -329,7 +329,7 @@ class FactorModel(VectorModel):
             self._continue(rows, task.start[name])
         return wy.Parameter(rows, name=name)
 
-    def _continue(self, rows: npt.NDArray[Any], learnt: npt.NDArray[np.float32]) -> None:
+    def _continue(self, rows: npt.NDArray[Any], learnt: Float32Array) -> None:
         """Writes what was learnt over the first rows."""
         if learnt.shape[1:] != rows.shape[1:]:
             raise ValueError(
@@ -340,7 +340,7 @@ class FactorModel(VectorModel):
 
     def _first(
         self, name: str, n_users: int, n_items: int, rng: np.random.Generator
-    ) -> npt.NDArray[np.float32]:
+    ) -> Float32Array:
         """What a parameter is before training."""
         count = {"bias": 1}.get(name, n_users if name in OF_USERS else n_items)
         if name.endswith("bias"):

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..array_types import Float32Array, IndexArray
 from ..data import Id, Ids
 from .history import LearningCurve
 from .hyperparameters import Hyperparameters
@@ -64,7 +65,7 @@ class Fitted:
     params: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
-    def popularity(self) -> npt.NDArray[np.float32]:
+    def popularity(self) -> Float32Array:
         """How many users had each item, of a state with histories; counted once."""
         assert self.seen is not None
         return np.bincount(self.seen.indices, minlength=len(self.item_ids)).astype(np.float32)
@@ -104,11 +105,11 @@ class NewUser:
         values: how much the user had of each item, for models that look at it; None for 1 of each.
     """
 
-    items: npt.NDArray[np.uint32]
-    query: npt.NDArray[np.float32] | None
-    steps: npt.NDArray[np.uint32] | None = None
+    items: IndexArray
+    query: Float32Array | None
+    steps: IndexArray | None = None
     of: tuple[int, int] | None = None
-    values: npt.NDArray[np.float32] | None = None
+    values: Float32Array | None = None
 
 
 def pairs_of(users: Sequence[NewUser], n_items: int) -> _core.Csr:
@@ -126,7 +127,7 @@ class Reasons(NamedTuple):
         rest: the part of the score that comes of none of them; None for none.
     """
 
-    items: npt.NDArray[np.uint32]
+    items: IndexArray
     parts: npt.NDArray[Any]
     rest: float | None = None
 
@@ -196,9 +197,9 @@ class Stateful(Hyperparameters):
 
     def _new_user(
         self,
-        items: npt.NDArray[np.uint32],
-        query: npt.NDArray[np.float32] | None,
-        steps: npt.NDArray[np.uint32] | None = None,
+        items: IndexArray,
+        query: Float32Array | None,
+        steps: IndexArray | None = None,
     ) -> NewUser:
         """A new user of this model, as it is."""
         return NewUser(items, query, steps, self.fitted.fingerprint)

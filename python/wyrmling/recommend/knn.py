@@ -35,7 +35,6 @@ from .training import Task
 
 __all__ = ["ItemKNN"]
 
-
 K1, B = 1.2, 0.75
 """The parameters of BM25."""
 

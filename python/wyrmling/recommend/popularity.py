@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from ..array_types import IndexArray
+from ..array_types import Float32Array, IndexArray
 from .fitted import Arrays, ArrayType, NewUser
 from .recommender import Recommender
 from .scoring import FactorScores, by_bias
@@ -45,5 +44,5 @@ class Popularity(Recommender):
     def _popularity(self) -> FactorScores:
         return by_bias(1, self.fitted.arrays["count"])
 
-    def _predict(self, users: IndexArray, items: IndexArray) -> npt.NDArray[np.float32]:
+    def _predict(self, users: IndexArray, items: IndexArray) -> Float32Array:
         return self.fitted.arrays["count"][items]

@@ -32,7 +32,7 @@ class Recommendations:
 
     of: npt.NDArray[Any]
     items: npt.NDArray[Any]
-    scores: npt.NDArray[np.float32]
+    scores: Float32Array
 
     def __iter__(self) -> Iterator[npt.NDArray[Any]]:
         return iter((self.items, self.scores))

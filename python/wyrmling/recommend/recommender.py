@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..arguments import check_choice, check_flag, check_integer, check_path, is_one
-from ..array_types import IndexArray
+from ..array_types import Float32Array, IndexArray
 from ..data import Id, Ids, Interactions
 from .arguments import numbers_of, of_ids, one_id, several
 from .files import load_model, save_model
@@ -62,14 +62,14 @@ class Recommender(Stateful, ABC):
         """The scores of all items for some new users."""
 
     @abstractmethod
-    def _predict(self, users: IndexArray, items: IndexArray) -> npt.NDArray[np.float32]:
+    def _predict(self, users: IndexArray, items: IndexArray) -> Float32Array:
         """The score of each pair of a user and an item."""
 
-    def _query(self, items: IndexArray) -> npt.NDArray[np.float32] | None:
+    def _query(self, items: IndexArray) -> Float32Array | None:
         """What the model makes of a new user's history; None if the history is all it needs."""
         return None
 
-    def _offsets(self, users: IndexArray | Sequence[NewUser]) -> npt.NDArray[np.float32] | None:
+    def _offsets(self, users: IndexArray | Sequence[NewUser]) -> Float32Array | None:
         """What all scores of each user have in common, which `_scores` leaves out; None for 0."""
         return None
 
@@ -211,7 +211,7 @@ class Recommender(Stateful, ABC):
 
     # Asking.
 
-    def predict(self, users: Iterable[Id], items: Iterable[Id]) -> npt.NDArray[np.float32]:
+    def predict(self, users: Iterable[Id], items: Iterable[Id]) -> Float32Array:
         """The scores of pairs: of ``users[k]`` and ``items[k]``, ids of the same number.
 
         Returns:
@@ -244,8 +244,8 @@ class Recommender(Stateful, ABC):
         filter_items: Iterable[Id] | None = None,
         cold_start: Literal["error", "popular"] = "error",
     ) -> Any:
-        """The items with the highest scores, the highest first. Equal scores rank by number, before
-        what all of a user's have in common is added, a bias, which may round others to equal ones.
+        """The items with the highest scores, the highest first. Equal scores rank by number. A
+        bias that all scores of a user share is added after ranking: others may be equal then.
 
         Args:
             users: a user's id, several, or new users that :meth:`fold_in` has made.
@@ -448,7 +448,7 @@ class Recommender(Stateful, ABC):
         exclude_seen: bool,
         allowed: IndexArray | None,
         cold_start: str,
-    ) -> tuple[IndexArray, npt.NDArray[np.float32]]:
+    ) -> tuple[IndexArray, Float32Array]:
         numbers = self.user_ids.numbers(users, "users")
         unknown = np.flatnonzero(numbers < 0)
         if len(unknown) and cold_start == "error":
@@ -469,7 +469,7 @@ class Recommender(Stateful, ABC):
 
     def _recommend_new(
         self, users: Sequence[NewUser], n: int, exclude_seen: bool, allowed: IndexArray | None
-    ) -> tuple[IndexArray, npt.NDArray[np.float32]]:
+    ) -> tuple[IndexArray, Float32Array]:
         seen = pairs_of(users, len(self.item_ids)) if exclude_seen else None
         self._check_new(users)
         best, scores = top(self._new_scores(users), seen, n, allowed)

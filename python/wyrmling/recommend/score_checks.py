@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..array_types import IndexArray
+from ..array_types import Float32Array, IndexArray
 from .fitted import NewUser
 from .scoring import shifted, top
 
@@ -21,8 +20,8 @@ _WHY = "the factors hold NaN or are so large that their product overflows"
 
 
 def numbers_only(
-    scores: npt.NDArray[np.float32], model: Any, users: IndexArray, items: IndexArray
-) -> npt.NDArray[np.float32]:
+    scores: Float32Array, model: Any, users: IndexArray, items: IndexArray
+) -> Float32Array:
     """The scores of pairs of a user and an item; raises FloatingPointError if one is NaN."""
     wrong = np.flatnonzero(np.isnan(scores))
     if len(wrong):

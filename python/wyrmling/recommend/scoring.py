@@ -25,7 +25,6 @@ __all__ = [
     "top",
 ]
 
-
 NO_ITEM = _core.NO_ITEM
 
 

@@ -20,7 +20,6 @@ from .scoring import FactorScores
 
 __all__ = ["VectorModel"]
 
-
 LINE = 64
 """Bytes of a cache line, and of the widest vector."""
 

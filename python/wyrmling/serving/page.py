@@ -24,6 +24,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from ..array_types import Float64Array
 from ..recommend import Recommender
 from ..recommend.similarity import SimilarityModel
 from .questions import InUrl, Question, Refused, recommend, similar
@@ -184,7 +185,7 @@ def item_map(model: Recommender) -> Any:
     }
 
 
-def components(vectors: npt.NDArray[Any], rounds: int = 100) -> npt.NDArray[np.float64]:
+def components(vectors: npt.NDArray[Any], rounds: int = 100) -> Float64Array:
     """The first two principal components of some vectors, shape (m, 2).
 
     The axes are the two eigenvectors of the covariance with the largest eigenvalues, by power

@@ -186,7 +186,8 @@ def build_wheel(
 @contextmanager
 def _scratch(target: Path) -> Iterator[str]:
     """A folder beside the wheel. Those that killed processes left there are removed first: the
-    system releases the lock on a folder when its process ends.
+    system releases the lock on a folder when its process ends. ``src/io/replace.rs`` does the
+    same with files.
     """
     for left in target.glob(f"{SCRATCH}*"):
         with _locked(left) as mine:

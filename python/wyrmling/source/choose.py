@@ -289,7 +289,9 @@ class Chosen:
 
 
 def _is_deep() -> bool:
-    """Whether more than half of the stack is in use: what cannot be read then may be read later."""
+    """Whether more than half of the calls that may be nested are: what cannot be read then may be
+    read later.
+    """
     frame: Any = sys._getframe()
     for _ in range(sys.getrecursionlimit() // 2):
         if frame is None:

@@ -250,8 +250,8 @@ class Creation(Walker):
         return made
 
     def choice_in(self, values: Sequence[Any]) -> Choice | None:
-        """One of the arguments, or of what is in their lists, that is one of several numbers or
-        arrays; None if there is none, or more than three are, which would go too many ways.
+        """The first of the arguments, and of the items of their lists, that is one of several
+        numbers or arrays. None if there is none, or if there are more than three: ways multiply.
         """
         items = [item for one in values for item in (self._list_items(one) or (one,))]
         found = {

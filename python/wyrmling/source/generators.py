@@ -61,13 +61,14 @@ class Generators(Walker):
         """An iterator of Python's own as a generator, which begins when one goes through it."""
         for over in value.over:
             found = self.state.heap.get(over.address) if isinstance(over, Reference) else over
-            # Their lengths count as they are now: of a dict, and of a list gone through backwards.
+            # The length of a dict, and of a list gone through backwards, counts as it is now.
             if (
                 isinstance(found, DictContents | SetContents)
                 or (isinstance(found, Lazy) and found.name not in ITERATORS)
                 or (value.name == "reversed" and isinstance(found, ListContents | GrownContents))
             ):
-                self.refuse(node, "an iterator that is kept", "go through it where it is made")
+                what = "an iterator of a dict, a set or a list backwards, that is kept"
+                self.refuse(node, what, "go through it where it is made")
         text = self.written_out(f"each_of_{value.name.replace(' ', '_')}", node)
         return self.call(text, list(value.over), {}, node)
 

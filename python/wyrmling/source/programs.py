@@ -399,7 +399,7 @@ def moved(
 
 
 def sampled(function: IrFunction, samples: Sequence[Any]) -> list[Any]:
-    """The results for the samples. Raises Left if there are none, as of an index out of range."""
+    """The results for the samples. Raises Left if there are none: an index may be out of range."""
     try:
         found = function.interpret(list(samples))
     except (LookupError, ValueError) as error:

@@ -150,6 +150,7 @@ def function(f: types.FunctionType) -> Reading:
         try:
             found = _readings.put(code, _read(f, code))
         except Unreadable as error:
+            # It may be otherwise later, see ``_read``: nothing is remembered.
             if error.__cause__ is not None:
                 raise
             found = _readings.put(code, str(error))

@@ -34,8 +34,8 @@ def _pushed(run: Run, tangents: Sequence[Any]) -> list[Any]:
 
 
 def directions_of(tangents: Sequence[Any], primals: Sequence[Any]) -> list[Any]:
-    """The leaves of tangents, each of the element type of its argument's. Raises what ``jvp`` does
-    for one that does not fit.
+    """The leaves of tangents, each of the element type of the argument's leaf. Raises what ``jvp``
+    does for one that does not fit.
     """
     given = tree.leaves_like(list(tangents), list(primals), opened=True)
     if given is None:
@@ -79,10 +79,10 @@ def jvp(
     """``f(*primals, **kwargs)``, and how it moves when the arguments move by ``tangents``: the
     Jacobian-vector product, of the form of the result.
 
-    ``tangents`` has one for each of ``primals``, of the same form and shapes, and of numbers
-    that fit their dtypes: integers, and float32 for float64, do. ``mode`` is
-    that of ``grad``, and no argument of ``f``. Raises TypeError or ValueError if a tangent does not
-    fit, and errors as ``grad`` does.
+    ``tangents`` has one for each of ``primals``, of the same form and shapes; its numbers take
+    the dtype of the argument. Integers, Python's floats and float32 for float64 fit it, float64
+    for float32 does not. ``mode`` is that of ``grad``, and no argument of ``f``. Raises TypeError
+    or ValueError if a tangent does not fit, and errors as ``grad`` does.
 
     >>> import numpy as np
     >>> import wyrmling as wy

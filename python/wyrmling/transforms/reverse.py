@@ -215,7 +215,8 @@ def jacrev(
     For a result of shape ``s`` and an argument of shape ``t`` it is an array of shape ``s + t``;
     where the result or the arguments are nested, it has the form of the result, with the form of
     the arguments in the place of each leaf. Arguments and errors are those of ``grad``, but for
-    what ``f`` returns. With ``has_aux`` it is traced.
+    what ``f`` returns. With ``has_aux`` the result is ``(jacobian, aux)``, and ``f`` is traced:
+    ``mode="source"`` refuses it.
 
     >>> import numpy as np
     >>> import wyrmling as wy

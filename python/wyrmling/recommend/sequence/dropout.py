@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from ...array_types import Float32Array
 
 __all__ = ["PARTS", "dropped", "factors_of"]
 
@@ -18,7 +19,7 @@ PARTS = 1000
 """A rate is rounded to one of so many parts."""
 
 
-def factors_of(rate: float) -> npt.NDArray[np.float32]:
+def factors_of(rate: float) -> Float32Array:
     """What a number is multiplied by, for each integer less than ``PARTS`` that may be drawn for
     it: 0 for a share of ``rate`` of them. As :func:`wyrmling.nn.dropout`, computed once before
     training.

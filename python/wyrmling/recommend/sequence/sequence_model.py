@@ -33,7 +33,6 @@ from .losses import LOSSES, LossName
 
 __all__ = ["SequenceModel"]
 
-
 ENCODED_AT_ONCE = 1 << 20
 """Numbers of an array of all steps of the histories that are encoded together, at most."""
 
