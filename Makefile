@@ -71,6 +71,7 @@ endif
 wheel: $(VENV)/.dev-tools ## Build the wheel into dist/, check it, and run the demo from it
 	@rm -rf dist
 	$(rust) $(python) -m maturin build --release --out dist -- $(rustc_args) $(link_args)
+	$(python) scripts/search_table.py dist
 	$(python) scripts/compress_wheel.py dist
 	$(python) scripts/check_wheel.py dist
 
