@@ -2,10 +2,10 @@
 
     python scripts/search_table.py dist
 
-The section `.eh_frame_hdr` of a library lists its functions by address, so that who unwinds the stack at
-a panic finds each by bisection. Addresses hardly compress: the list is a fiftieth of a wheel. The section may
-say that it has none (Linux Standard Base Core 5.0, 10.6.2). The unwinders of GCC and LLVM then go through the
-functions one by one, some 50 us for each frame, and only at a panic, which is a fault of ours.
+The section `.eh_frame_hdr` of a library lists its functions by address, so that who unwinds the
+stack at a panic finds each by bisection. Addresses hardly compress: the list is a fiftieth of a
+wheel. The section may say that it has none (Linux Standard Base Core 5.0, 10.6.2). The unwinders of
+GCC and LLVM then go through the functions one by one, which takes longer, but only at a panic.
 """
 
 import base64
