@@ -255,3 +255,57 @@ def test_second_derivatives_of_a_filled_array():
     np.testing.assert_allclose(
         wy.hessian(f, mode="trace")(x), wy.hessian(f, mode="source")(x), rtol=1e-12
     )
+
+
+@pytest.mark.parametrize(
+    ("work", "values"),
+    [
+        (lambda y, view: y.sum().item(), [20.0, 4.0, 0.0]),
+        (lambda y, view: view.tolist(), [20.0, 4.0, 0.0]),
+        (lambda y, view: y[1:].tolist(), [20.0, 4.0, 0.0]),
+        (lambda y, view: y.__setitem__(slice(1, 3), 9.0), [20.0, 9.0, 9.0]),
+        (lambda y, view: y.__setitem__(1, 9.0), [20.0, 9.0, 0.0]),
+        (lambda y, view: view.__setitem__(1, 9.0), [20.0, 4.0, 9.0]),
+        (lambda y, view: y.__iadd__(1.0), [21.0, 5.0, 1.0]),
+    ],
+)
+def test_what_computes_an_element_may_use_the_array(work, values):
+    waiting = []
+
+    @wy.primitive
+    def tenfold(x):
+        if waiting:
+            work(*waiting.pop())
+        return 10.0 * x
+
+    tenfold.defvjp(lambda g, ans, x: 10.0 * g)
+    x = wy.Parameter([0.0, 4.0])
+    y = wy.Parameter(np.zeros(3)) * 1.0
+    view = y[1:]
+    y[0], y[1] = tenfold(x[0]), x[1]
+    waiting.append((y, view))
+    x.value = [2.0, 4.0]
+    assert y.value.tolist() == values
+    assert view.value.tolist() == values[1:]
+    assert not waiting
+
+
+def test_what_is_assigned_while_a_view_is_read_is_seen_later():
+    waiting = []
+
+    @wy.primitive
+    def doubled(x):
+        if waiting:
+            waiting.pop()[0] = 5.0
+        return 2.0 * x
+
+    x = wy.Parameter(np.zeros(3))
+    y = doubled(x)
+    view = y[:2][::-1]
+    y[1:2] = 1.0
+    waiting.append(y)
+    x.value = np.ones(3)
+    view.tolist()
+    assert not waiting
+    assert view.tolist() == [1.0, 5.0]
+    assert y.tolist() == [5.0, 1.0, 2.0]
