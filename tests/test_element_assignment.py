@@ -309,3 +309,20 @@ def test_what_is_assigned_while_a_view_is_read_is_seen_later():
     assert not waiting
     assert view.tolist() == [1.0, 5.0]
     assert y.tolist() == [5.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("key", [1, slice(1, 2), [1], np.array([False, True, False])])
+def test_integers_and_booleans_stay_what_they_are(key):
+    x = wy.Parameter([0.5, -1.0, 2.0])
+    narrow = x.astype(np.float32)
+    for value in (x.argmax(), x.argsort()[1], narrow[2], narrow.astype(int)[2], narrow[2] > 0):
+        integers, truths = x.astype(int), x > 0
+        integers[key], truths[key] = value, value
+        integers[0] = 1.5
+        assert (integers.dtype, truths.dtype) == (np.int64, bool)
+        assert integers.tolist() == [1, int(value.item()), 2]
+        assert truths.tolist() == [True, bool(value.item()), True]
+    truths = narrow > 0
+    truths[key] = x[1] * 1e-300
+    assert truths.dtype == bool
+    assert truths.tolist() == [True, True, True]
