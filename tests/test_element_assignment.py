@@ -326,3 +326,16 @@ def test_integers_and_booleans_stay_what_they_are(key):
     truths[key] = x[1] * 1e-300
     assert truths.dtype == bool
     assert truths.tolist() == [True, True, True]
+
+
+def test_iteration_and_questions_of_type_leave_elements_waiting():
+    x = wy.Parameter([1.0, 2.0, 3.0])
+    y = x * 1.0
+    for i, v in enumerate(y):
+        assert (y.dtype, y.shape, y.ndim, len(y), y.size) == (np.float64, (3,), 1, 3, 3)
+        y[i] = v * x[0]
+        y[(i + 1) % 3] = y[i] + 1.0
+    text = str(wy.freeze(y.sum()))
+    assert "slice_replace" not in text
+    assert text.count("= replace(") == 3
+    assert y.tolist() == [4.0, 2.0, 3.0]
