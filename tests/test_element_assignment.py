@@ -339,3 +339,23 @@ def test_iteration_and_questions_of_type_leave_elements_waiting():
     assert "slice_replace" not in text
     assert text.count("= replace(") == 3
     assert y.tolist() == [4.0, 2.0, 3.0]
+
+
+def test_numpys_integers_and_numbers_wait_as_pythons_do():
+    x = wy.Parameter(np.arange(8.0).reshape(4, 2))
+    y = x * 1.0
+    row = np.array([5.0, 6.0])
+    for i in np.arange(3):
+        y[i] = row
+    row[:] = 0.0
+    assert "slice_replace" not in str(wy.freeze(y.sum()))
+    for k in (np.int8(-1), np.array(2)):
+        y[k, np.uint8(1)] = np.float64(0.5)
+    y[np.int64(0), 0] = np.float32(0.25)
+    assert y[np.int64(-4), np.array(0)].item() == 0.25
+    assert "slice_replace" not in str(wy.freeze(y.sum()))
+    assert y.tolist() == [[0.25, 6.0], [5.0, 6.0], [5.0, 0.5], [6.0, 0.5]]
+    with pytest.raises(TypeError, match="not numpy.float64"):
+        y[np.float64(1.0)] = 1.0
+    with pytest.raises(IndexError):
+        y[np.int64(4), 0] = 1.0
