@@ -33,6 +33,8 @@ ANSWERS = {
     "compared by order": lambda x: (x > 0) > (x > 1),
     "maximum": lambda x: np.maximum(x > 0, x > 1),
     "minimum": lambda x: np.minimum(x > 0, x > 1),
+    "fmax of integers": lambda x: np.fmax(x.astype(int), 1),
+    "fmin of integers": lambda x: np.fmin(x > 0, x.astype(int)),
     "plus 1": lambda x: (x > 0) + 1,
     "1 minus": lambda x: 1 - (x > 0),
     "minus 1": lambda x: (x > 0) - 1,
@@ -328,6 +330,16 @@ def test_types_that_booleans_meet(dtype):
     ):
         assert f(x).dtype == f(plain).dtype
         np.testing.assert_array_equal(f(x).value, f(plain))
+
+
+def test_booleans_of_float32_beside_those_of_float64_are_booleans():
+    wide = wy.Parameter([0.5, -1.0]) > 0
+    narrow = wy.Parameter(np.float32([0.5, 1e-40])) > 0
+    for a, b in ((wide, narrow), (narrow, wide)):
+        for join in (np.stack, np.concatenate, lambda pair: np.where(pair[1], *pair)):
+            joined, expected = join([a, b]), join([a.value, b.value])
+            assert joined.dtype == expected.dtype
+            np.testing.assert_array_equal(joined.value, expected)
 
 
 def test_numbers_are_no_masks_because_they_are_0_or_1_now():

@@ -255,3 +255,107 @@ def test_second_derivatives_of_a_filled_array():
     np.testing.assert_allclose(
         wy.hessian(f, mode="trace")(x), wy.hessian(f, mode="source")(x), rtol=1e-12
     )
+
+
+@pytest.mark.parametrize(
+    ("work", "values"),
+    [
+        (lambda y, view: y.sum().item(), [20.0, 4.0, 0.0]),
+        (lambda y, view: view.tolist(), [20.0, 4.0, 0.0]),
+        (lambda y, view: y[1:].tolist(), [20.0, 4.0, 0.0]),
+        (lambda y, view: y.__setitem__(slice(1, 3), 9.0), [20.0, 9.0, 9.0]),
+        (lambda y, view: y.__setitem__(1, 9.0), [20.0, 9.0, 0.0]),
+        (lambda y, view: view.__setitem__(1, 9.0), [20.0, 4.0, 9.0]),
+        (lambda y, view: y.__iadd__(1.0), [21.0, 5.0, 1.0]),
+    ],
+)
+def test_what_computes_an_element_may_use_the_array(work, values):
+    waiting = []
+
+    @wy.primitive
+    def tenfold(x):
+        if waiting:
+            work(*waiting.pop())
+        return 10.0 * x
+
+    tenfold.defvjp(lambda g, ans, x: 10.0 * g)
+    x = wy.Parameter([0.0, 4.0])
+    y = wy.Parameter(np.zeros(3)) * 1.0
+    view = y[1:]
+    y[0], y[1] = tenfold(x[0]), x[1]
+    waiting.append((y, view))
+    x.value = [2.0, 4.0]
+    assert y.value.tolist() == values
+    assert view.value.tolist() == values[1:]
+    assert not waiting
+
+
+def test_what_is_assigned_while_a_view_is_read_is_seen_later():
+    waiting = []
+
+    @wy.primitive
+    def doubled(x):
+        if waiting:
+            waiting.pop()[0] = 5.0
+        return 2.0 * x
+
+    x = wy.Parameter(np.zeros(3))
+    y = doubled(x)
+    view = y[:2][::-1]
+    y[1:2] = 1.0
+    waiting.append(y)
+    x.value = np.ones(3)
+    view.tolist()
+    assert not waiting
+    assert view.tolist() == [1.0, 5.0]
+    assert y.tolist() == [5.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("key", [1, slice(1, 2), [1], np.array([False, True, False])])
+def test_integers_and_booleans_stay_what_they_are(key):
+    x = wy.Parameter([0.5, -1.0, 2.0])
+    narrow = x.astype(np.float32)
+    for value in (x.argmax(), x.argsort()[1], narrow[2], narrow.astype(int)[2], narrow[2] > 0):
+        integers, truths = x.astype(int), x > 0
+        integers[key], truths[key] = value, value
+        integers[0] = 1.5
+        assert (integers.dtype, truths.dtype) == (np.int64, bool)
+        assert integers.tolist() == [1, int(value.item()), 2]
+        assert truths.tolist() == [True, bool(value.item()), True]
+    truths = narrow > 0
+    truths[key] = x[1] * 1e-300
+    assert truths.dtype == bool
+    assert truths.tolist() == [True, True, True]
+
+
+def test_iteration_and_questions_of_type_leave_elements_waiting():
+    x = wy.Parameter([1.0, 2.0, 3.0])
+    y = x * 1.0
+    for i, v in enumerate(y):
+        assert (y.dtype, y.shape, y.ndim, len(y), y.size) == (np.float64, (3,), 1, 3, 3)
+        y[i] = v * x[0]
+        y[(i + 1) % 3] = y[i] + 1.0
+    text = str(wy.freeze(y.sum()))
+    assert "slice_replace" not in text
+    assert text.count("= replace(") == 3
+    assert y.tolist() == [4.0, 2.0, 3.0]
+
+
+def test_numpys_integers_and_numbers_wait_as_pythons_do():
+    x = wy.Parameter(np.arange(8.0).reshape(4, 2))
+    y = x * 1.0
+    row = np.array([5.0, 6.0])
+    for i in np.arange(3):
+        y[i] = row
+    row[:] = 0.0
+    assert "slice_replace" not in str(wy.freeze(y.sum()))
+    for k in (np.int8(-1), np.array(2)):
+        y[k, np.uint8(1)] = np.float64(0.5)
+    y[np.int64(0), 0] = np.float32(0.25)
+    assert y[np.int64(-4), np.array(0)].item() == 0.25
+    assert "slice_replace" not in str(wy.freeze(y.sum()))
+    assert y.tolist() == [[0.25, 6.0], [5.0, 6.0], [5.0, 0.5], [6.0, 0.5]]
+    with pytest.raises(TypeError, match="not numpy.float64"):
+        y[np.float64(1.0)] = 1.0
+    with pytest.raises(IndexError):
+        y[np.int64(4), 0] = 1.0

@@ -87,11 +87,17 @@ pub(super) fn position(integers: &Bound<'_, PyTuple>, shape: &[usize]) -> Option
         .iter()
         .zip(lengths)
         .try_fold(0, |at, (k, &length)| {
-            let k: isize = k.cast_exact::<PyInt>().ok()?.extract().ok()?;
+            let plain = k.cast_exact::<PyInt>().is_ok() || is_numpys(&k);
+            let k: isize = plain.then(|| k.extract().ok())??;
             let k = k.checked_add_unsigned(if k < 0 { length } else { 0 })?;
             let k = usize::try_from(k).ok().filter(|&k| k < length)?;
             Some(at * length + k)
         })
+}
+
+/// Whether the type of an object is one of NumPy's own.
+fn is_numpys(object: &Bound<'_, PyAny>) -> bool {
+    object.get_type().module().is_ok_and(|name| name == "numpy")
 }
 
 /// The items of a tuple, `...` written out for an array of `ndim` axes; `None` if it is not a
@@ -396,7 +402,11 @@ pub(super) fn assign_element(
     // No code of the caller's runs meanwhile. `x[key] += v` has assigned to the view when it assigns that.
     let is_plain = match value.cast::<PyVariable>() {
         Ok(value) => !value.get().handle.is_view_of(x),
-        Err(_) => value.cast_exact::<PyFloat>().is_ok() || value.cast_exact::<PyInt>().is_ok(),
+        Err(_) => {
+            value.cast_exact::<PyFloat>().is_ok()
+                || value.cast_exact::<PyInt>().is_ok()
+                || is_numpys(value)
+        }
     };
     if !is_plain {
         return Ok(false);

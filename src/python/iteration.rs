@@ -9,7 +9,6 @@ use super::length;
 use super::variable::PyVariable;
 use crate::graph::ops;
 use crate::interrupt::Poller;
-use crate::rules::SliceItem;
 
 #[pymethods]
 impl PyVariable {
@@ -55,20 +54,15 @@ impl RowIterator {
         slf
     }
 
-    fn __next__(&mut self) -> PyResult<Option<PyVariable>> {
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<PyVariable>> {
         if self.next >= self.count {
             return Ok(None);
         }
         // `list` and others do not look for signals themselves.
         self.poller.step(ROW)?;
-        let variable = self.of.get();
-        let node = variable.node()?;
-        let row = ops::slice(&node, vec![SliceItem::At(self.next as i64)])?;
+        let key = self.next.into_pyobject(py)?;
+        let row = self.of.get().__getitem__(&key)?;
         self.next += 1;
-        // The elements of a vector are numbers in NumPy, rows are views.
-        Ok(Some(match row.ty()?.ndim() {
-            0 => PyVariable::new(row),
-            _ => variable.view(&node, row),
-        }))
+        Ok(Some(row))
     }
 }

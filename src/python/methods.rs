@@ -103,7 +103,7 @@ impl PyVariable {
     /// bool for the results of comparisons.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
-        Ok(ElementType::of(&*self.node()?).descriptor(py))
+        Ok(ElementType::of(&*self.handle.any_value()?).descriptor(py))
     }
 
     /// Number of axes.

@@ -221,7 +221,7 @@ impl PyVariable {
         self.is_fixed("int()", "np.trunc, or x[i] to look up by an index")?;
         PyFloat::new(py, self.single(py)?).call_method0(intern!(py, "__trunc__"))
     }
-    fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {
+    pub(super) fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Some(found) = index::get_element(&self.handle, key)? {
             return Ok(Self::scalar(found));
         }

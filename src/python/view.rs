@@ -240,8 +240,10 @@ impl Slot {
     fn write_elements(&self) -> Result<()> {
         while self.lacks_elements() {
             let (now, elements) = (self.changes.get(), self.elements.borrow().clone());
-            let node = elements.written(&self.node.borrow().clone())?;
-            // A handler of signals may have assigned more.
+            let node = self.node.borrow().clone();
+            // Nothing is borrowed meanwhile: operators of the caller's and handlers of signals may read
+            // this, or assign more.
+            let node = elements.written(&node)?;
             if self.changes.get() == now {
                 let old = (self.node.replace(node), self.elements.take());
                 drop(old);
@@ -277,6 +279,8 @@ impl Slot {
             at = &view.base;
         }
         at.write_elements()?;
+        // What is assigned while operators are applied is not seen yet.
+        let now = self.root_changes();
         for slot in stale.into_iter().rev() {
             if let ViewOrigin::PartOf(view) = &slot.origin {
                 let mut node = view.base.node.borrow().clone();
@@ -284,19 +288,28 @@ impl Slot {
                     node = link.read(&node)?;
                 }
                 slot.node.replace(node);
-                view.seen.set(view.root.changes.get());
+                view.seen.set(now);
             }
         }
         Ok(self.node.borrow().clone())
     }
 
+    /// How often what it is a view of in the end was changed, or it itself if it is none.
+    fn root_changes(&self) -> u64 {
+        match &self.origin {
+            ViewOrigin::PartOf(view) => view.root.changes.get(),
+            ViewOrigin::Own | ViewOrigin::Leaf => self.changes.get(),
+        }
+    }
+
     /// Assigns another node of the same shape; `false` for a view of a leaf.
     ///
     /// # Errors
-    /// [`Error::Value`] for views that are not to be written. Nothing is changed then.
+    /// [`Error::Value`] for views that are not to be written, [`Error::State`] if it was assigned to
+    /// meanwhile. Nothing is changed then.
     pub(super) fn replace(&self, node: Variable) -> Result<bool> {
         let mut written: SmallVec<[(&Slot, Variable); 2]> = SmallVec::new();
-        let mut at = self;
+        let (before, mut at) = (self.root_changes(), self);
         let mut value = node;
         while let ViewOrigin::PartOf(view) = &at.origin {
             if view.unsure {
@@ -323,7 +336,7 @@ impl Slot {
         if matches!(at.origin, ViewOrigin::Leaf) {
             return Ok(false);
         }
-        if at.lacks_elements() {
+        if at.lacks_elements() || at.changes.get() != before {
             return Err(Error::State(
                 "assignment: an element was assigned to meanwhile, and that would be lost".into(),
             ));

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import importlib.util
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -46,7 +48,8 @@ def only_numpy(tmp_path: Path) -> Path:
 
 
 ASK = """
-import json, sys
+import json
+import os, sys
 import my_recs
 print(json.dumps([
     [my_recs.recommend(user, 5) for user in my_recs.user_ids()],
@@ -84,6 +87,7 @@ def test_an_installed_wheel_answers_as_its_model(
 
 
 ERRORS = """
+import errno
 import json
 import few
 asked = [
@@ -249,6 +253,22 @@ def test_what_a_killed_writer_left_is_removed(tmp_path: Path, model: BPR) -> Non
         wheel = build_wheel(model, "recs", directory=folder)
         assert {file.name for file in folder.iterdir()} == {wheel.name, Path(scratch).name}
     assert [file.name for file in folder.iterdir()] == [wheel.name]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no locks")
+def test_a_folder_that_cannot_be_opened_is_not_made_again_and_again(
+    tmp_path: Path, model: BPR, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: object, flags: int) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
+
+    with monkeypatch.context() as patch, _scratch(tmp_path) as left:
+        patch.setattr(os, "open", refused)
+        with _scratch(tmp_path) as scratch:
+            assert {file.name for file in tmp_path.iterdir()} == {
+                Path(left).name,
+                Path(scratch).name,
+            }
 
 
 @pytest.mark.parametrize(

@@ -204,14 +204,14 @@ def _scratch(target: Path) -> Iterator[str]:
 
 @contextmanager
 def _locked(folder: str | Path) -> Iterator[bool | None]:
-    """Locks a folder; False if somebody else has or it is gone, None where there are no locks."""
+    """Locks a folder; False if somebody else has or it is gone, None where it cannot be locked."""
     if sys.platform == "win32":
         yield None
         return
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
-        yield False
+        yield None if os.path.exists(folder) else False
         return
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -116,14 +116,16 @@ pub fn take_flat(x: &Variable, places: Dense<u32>) -> Result<Variable> {
 /// # Errors
 /// See the [module documentation](super).
 pub fn assigned(x: &Variable, values: &Variable, ndim: usize) -> Result<Variable> {
-    let values = match () {
-        () if x.is_boolean() && !values.is_boolean() => truth(values)?,
-        () if x.is_integer() && x.dtype().is_real() => whole(values)?,
-        () => values.clone(),
+    let marked = |values: &Variable| match () {
+        () if x.is_boolean() && !values.is_boolean() => truth(values),
+        () if x.is_integer() && x.dtype().is_real() => whole(values),
+        () => Ok(values.clone()),
     };
+    let values = marked(values)?;
     let values = match values.dtype() == x.dtype() {
         true => values,
-        false => cast(&values, x.dtype())?,
+        // What is cast are numbers, also of booleans of another width and of indices.
+        false => marked(&cast(&values, x.dtype())?)?,
     };
     let shape = values.ty()?.shape;
     let ones = shape.iter().take_while(|&&n| n == 1).count();

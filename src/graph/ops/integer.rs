@@ -65,8 +65,8 @@ pub fn to_index(x: &Variable, like: &Variable, axis: usize) -> Result<Variable> 
 
 /// Whether the results of an operator are integers where all operands are.
 fn keeps_integers(op: &dyn rules::Operator) -> bool {
-    is_one_of!(op: Abs, Add, Ceil, Floor, FloorDivide, Fmod, Maximum, Minimum, Mul, Neg, Positive, Pow,
-        Remainder, Sign, Square, Sub, Trunc)
+    is_one_of!(op: Abs, Add, Ceil, Floor, FloorDivide, Fmax, Fmin, Fmod, Maximum, Minimum, Mul, Neg, Positive,
+        Pow, Remainder, Sign, Square, Sub, Trunc)
 }
 
 /// The result of an operator on operands of which some hold booleans, and `all` if it is so; where

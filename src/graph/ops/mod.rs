@@ -84,13 +84,18 @@ pub fn not_equal(x: &Variable, y: &Variable) -> Result<Variable> {
     binary(&rules::NotEqual, x, y)
 }
 
-/// Casts float32 operands to float64 if any operand is float64. Indices stay as they are.
+/// Casts float32 operands to float64 if any operand is float64. Indices stay as they are, and
+/// booleans beside booleans.
 pub(super) fn promote(args: &[&Variable]) -> Result<Args> {
     let double = args.iter().any(|x| x.dtype() == DType::F64);
+    let booleans = args.iter().all(|x| x.is_boolean());
     let mut promoted = Args::new();
     for &x in args {
         promoted.push(match x.dtype() {
-            DType::F32 if double => apply(rules::Cast { dtype: DType::F64 }, &[x])?,
+            DType::F32 if double => match apply(rules::Cast { dtype: DType::F64 }, &[x])? {
+                cast if booleans => integer::truth(&cast)?,
+                cast => cast,
+            },
             _ => x.clone(),
         });
     }
