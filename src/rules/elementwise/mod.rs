@@ -90,14 +90,8 @@ pub(crate) fn eval(kernel: Kernel, args: &[View<'_>], mut out: ViewMut<'_>) -> R
 /// numbers: `g` is the gradient of the result or the tangent of the operand.
 pub(super) type Derivative = for<'t, 'a> fn(i32, Ex<'t>, Ex<'t>, &'a [Ex<'t>]) -> Option<Ex<'t>>;
 
-<<<<<<< HEAD
 /// Orders further from zero than this are refused, so that those of derivatives do not overflow.
 const LARGEST_ORDER: u32 = i32::MAX as u32 - 1;
-=======
-/// Orders further from zero than this are refused: the time for a number may grow with the square of the
-/// order. Python's functions take a tenth of it, so that there are derivatives, which may have higher orders.
-const LARGEST_ORDER: u32 = 10_000;
->>>>>>> h-reader
 
 /// What an operator of the macro computes.
 pub(super) enum Compute {
