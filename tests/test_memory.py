@@ -378,6 +378,18 @@ GRAPH_WORKS = {
         "call = lambda: wy.freeze(y).value_and_grad()"
     ),
     "many graphs": "call = lambda: [chain(length=10) for _ in range(2_000)]",
+    "filling an array": """
+        def call():
+            y = wy.Parameter(np.zeros(100_000)) * 1.0
+            for at in range(y.size):
+                y[at] = 0.5
+    """,
+    "an array that was filled": """
+        y = wy.Parameter(np.zeros(100_000)) * 1.0
+        for at in range(y.size):
+            y[at] = 0.5
+        call = lambda: y.value
+    """,
     "many hooks": "call = lambda: [(p * 2.0).register_hook(abs) for _ in range(30_000)]",
     "a drawing": "y = chain()\ncall = lambda: wy.draw(y)",
     # The collector's walk has no caller to tell: it leaves circles for the next time.

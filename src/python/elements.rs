@@ -14,10 +14,11 @@ use std::collections::HashMap;
 use crate::array::{Dense, Shape, size};
 use crate::error::Result;
 use crate::graph::{Variable, ops};
+use crate::reserve;
 use crate::rules::SliceItem;
 
 /// Parts of an array by their places. See the [module documentation](self).
-#[derive(Default, Clone)]
+#[derive(Default)]
 pub(super) struct Elements {
     /// By how many axes, the first ones, a place counts: all name single elements, fewer rows.
     axes: usize,
@@ -50,14 +51,36 @@ impl Elements {
     }
 
     /// Assigns to a place by axes that it [takes](Self::takes), and gives back what was there.
-    pub(super) fn set(&mut self, place: u32, axes: usize, value: Variable) -> Option<Variable> {
-        self.axes = axes;
+    ///
+    /// # Errors
+    /// That there is no memory; nothing is assigned then.
+    pub(super) fn set(
+        &mut self,
+        place: u32,
+        axes: usize,
+        value: Variable,
+    ) -> Result<Option<Variable>> {
         if let Some(&at) = self.at.get(&place) {
-            return Some(std::mem::replace(&mut self.assigned[at].1, value));
+            return Ok(Some(std::mem::replace(&mut self.assigned[at].1, value)));
         }
+        reserve::grow(&mut self.at, 1)?;
+        reserve::grow(&mut self.assigned, 1)?;
+        self.axes = axes;
         self.at.insert(place, self.assigned.len());
         self.assigned.push((place, value));
-        None
+        Ok(None)
+    }
+
+    /// The same elements as they are now, to be [written](Self::written) and for nothing else.
+    ///
+    /// # Errors
+    /// That there is no memory.
+    pub(super) fn snapshot(&self) -> Result<Elements> {
+        let mut assigned = Vec::new();
+        reserve::grow(&mut assigned, self.assigned.len())?;
+        assigned.extend_from_slice(&self.assigned);
+        let (axes, at) = (self.axes, HashMap::new());
+        Ok(Elements { axes, assigned, at })
     }
 
     /// `x` with these elements.
@@ -79,15 +102,15 @@ impl Elements {
         }
         // All elements are fewer than 2^32.
         let width = size(row) as u32;
-        let places = self
-            .assigned
-            .iter()
-            .flat_map(|(place, _)| place * width..(place + 1) * width);
-        let shape: Shape = std::iter::once(self.assigned.len())
-            .chain(row.iter().copied())
-            .collect();
-        let places = Dense::new(&shape, places.collect())?;
-        let values: Vec<Variable> = self.values().cloned().collect();
-        ops::replace(x, &places, &ops::stack(&values, 0)?)
+        let count = self.assigned.len();
+        let (mut places, mut values) = (Vec::new(), Vec::new());
+        reserve::grow(&mut places, count * size(row))?;
+        reserve::grow(&mut values, count)?;
+        for (place, value) in &self.assigned {
+            places.extend(place * width..(place + 1) * width);
+            values.push(value.clone());
+        }
+        let shape: Shape = std::iter::once(count).chain(row.iter().copied()).collect();
+        ops::replace(x, &Dense::new(&shape, places)?, &ops::stack(&values, 0)?)
     }
 }

@@ -226,8 +226,8 @@ impl Slot {
         while !self.elements.borrow().takes(axes) {
             self.write_elements()?;
         }
+        let old = self.elements.borrow_mut().set(place, axes, value)?;
         self.changes.set(self.changes.get() + 1);
-        let old = self.elements.borrow_mut().set(place, axes, value);
         // Nothing is borrowed when a node is dropped.
         drop(old);
         Ok(())
@@ -239,7 +239,7 @@ impl Slot {
     /// As [`Elements::written`]; the elements are kept then.
     fn write_elements(&self) -> Result<()> {
         while self.lacks_elements() {
-            let (now, elements) = (self.changes.get(), self.elements.borrow().clone());
+            let (now, elements) = (self.changes.get(), self.elements.borrow().snapshot()?);
             let node = self.node.borrow().clone();
             // Nothing is borrowed meanwhile: operators of the caller's and handlers of signals may read
             // this, or assign more.
