@@ -369,7 +369,7 @@ fn settings_that_cannot_be_are_refused_by_name() {
     let adam = |beta1, beta2, eps| Rule::Adam { beta1, beta2, eps };
     let (nan, inf) = (f64::NAN, f64::INFINITY);
     for (name, rule, settings) in [
-        ("lr", ADAM, settings(0.0, 0.0, None)),
+        ("lr", ADAM, settings(-1e-9, 0.0, None)),
         ("lr", ADAM, settings(-1.0, 0.0, None)),
         ("lr", ADAM, settings(nan, 0.0, None)),
         ("lr", ADAM, settings(inf, 0.0, None)),
