@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use crate::array::{Array, DType, Dense, Type};
 use crate::error::{Error, Result};
-use crate::ir::{Expression, Function, Instruction, Lengths, Terminator, ValueId, drop_dead};
+use crate::ir::{Expression, Function, Lengths, Terminator, ValueId, drop_dead};
 use crate::optim::gradient::Term;
 use crate::rules::{Bag, OpRef, Operator, Region, ScatteredRows, SliceRows, shares};
 
@@ -290,14 +290,7 @@ pub(super) fn return_rows(
     let mut block = block.clone();
     let mut kinds = std::mem::take(&mut function.kinds);
     let mut returned: Vec<ValueId> = results.first().copied().into_iter().collect();
-    let mut define = |ty: Type, expression: Expression| {
-        let result = kinds.len() as ValueId;
-        kinds.push(ty.into());
-        block
-            .instructions
-            .push(Instruction::new(result, expression));
-        result
-    };
+    let mut define = |ty, expression| block.define(&mut kinds, ty, expression);
     let mut out = Vec::with_capacity(gradients.len());
     for (gradient, found) in gradients.iter().zip(found) {
         let Some(found) = found else {

@@ -33,14 +33,7 @@ pub(super) fn look_up(function: &mut Function, is_table: impl Fn(usize) -> bool)
                 continue;
             };
             let rows: Vec<u32> = rows.collect();
-            let mut define = |ty: Type, expression: Expression| {
-                let result = kinds.len() as ValueId;
-                kinds.push(ty.into());
-                block
-                    .instructions
-                    .push(Instruction::new(result, expression));
-                result
-            };
+            let mut define = |ty, expression| block.define(&mut kinds, ty, expression);
             let looked_up = *known.entry((*table, rows)).or_insert_with_key(|(_, rows)| {
                 let numbers = Array::from(Dense::from(rows.clone()));
                 let index = define(numbers.ty(), Expression::Constant(numbers.into()));

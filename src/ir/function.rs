@@ -265,6 +265,21 @@ impl Default for Block {
     }
 }
 
+impl Block {
+    /// Appends the definition of a new value of this type, whose kind is added to those of the function.
+    pub(crate) fn define(
+        &mut self,
+        kinds: &mut Vec<ValueKind>,
+        ty: Type,
+        expression: Expression,
+    ) -> ValueId {
+        let result = kinds.len() as ValueId;
+        kinds.push(ty.into());
+        self.instructions.push(Instruction::new(result, expression));
+        result
+    }
+}
+
 /// A place where a function is left.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exit {

@@ -9,6 +9,7 @@
 //! Limits: arrays of floating-point numbers alone, and none that depends on an input, whose lengths may be others
 //! later.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use crate::array::{Dense, Shape, size};
@@ -71,26 +72,24 @@ impl Elements {
         Ok(None)
     }
 
-    /// The same elements as they are now, to be [written](Self::written) and for nothing else.
-    ///
-    /// # Errors
-    /// That there is no memory.
-    pub(super) fn snapshot(&self) -> Result<Elements> {
+    /// By how many axes places count, and what was assigned to them.
+    fn copied(&self) -> Result<(usize, Vec<(u32, Variable)>)> {
         let mut assigned = Vec::new();
         reserve::grow(&mut assigned, self.assigned.len())?;
         assigned.extend_from_slice(&self.assigned);
-        let (axes, at) = (self.axes, HashMap::new());
-        Ok(Elements { axes, assigned, at })
+        Ok((self.axes, assigned))
     }
 
-    /// `x` with these elements.
+    /// `x` with the elements that there are now. None is borrowed while operators are applied, which may run
+    /// code of the caller's that reads the array or assigns to it.
     ///
     /// # Errors
     /// What ends long work, and that there is no memory.
-    pub(super) fn written(&self, x: &Variable) -> Result<Variable> {
+    pub(super) fn written(elements: &RefCell<Elements>, x: &Variable) -> Result<Variable> {
+        let (axes, assigned) = elements.borrow().copied()?;
         let shape = x.ty()?.shape;
-        let (first, row) = shape.split_at(self.axes);
-        if let [(place, value)] = self.assigned.as_slice() {
+        let (first, row) = shape.split_at(axes);
+        if let [(place, value)] = assigned.as_slice() {
             let mut items = Vec::new();
             let mut rest = *place as usize;
             for &n in first.iter().rev() {
@@ -102,13 +101,13 @@ impl Elements {
         }
         // All elements are fewer than 2^32.
         let width = size(row) as u32;
-        let count = self.assigned.len();
+        let count = assigned.len();
         let (mut places, mut values) = (Vec::new(), Vec::new());
         reserve::grow(&mut places, count * size(row))?;
         reserve::grow(&mut values, count)?;
-        for (place, value) in &self.assigned {
+        for (place, value) in assigned {
             places.extend(place * width..(place + 1) * width);
-            values.push(value.clone());
+            values.push(value);
         }
         let shape: Shape = std::iter::once(count).chain(row.iter().copied()).collect();
         ops::replace(x, &Dense::new(&shape, places)?, &ops::stack(&values, 0)?)

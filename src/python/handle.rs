@@ -144,7 +144,7 @@ impl Handle {
     ///
     /// # Errors
     /// As [`node`](Self::node).
-    pub(super) fn any_value(&self) -> Result<Cow<'_, Variable>> {
+    pub(super) fn node_for_type(&self) -> Result<Cow<'_, Variable>> {
         if self.lacks_elements()
             && let Some((_, node)) = self.elements()?
         {

@@ -72,8 +72,8 @@ fn item(object: &Bound<'_, PyAny>) -> PyResult<Option<SliceItem>> {
     Ok(None)
 }
 
-/// Where an element is that plain integers of Python name, as the last axis runs fastest: one for each axis, or
-/// one for all. `None` if they are others, or there is none.
+/// Where an element is that plain integers of Python or NumPy name, as the last axis runs fastest: one for each
+/// axis, or one for all. `None` if they are others, or there is none.
 pub(super) fn position(integers: &Bound<'_, PyTuple>, shape: &[usize]) -> Option<usize> {
     let all = [size(shape)];
     let lengths = match integers.len() {

@@ -90,7 +90,7 @@ pub(super) fn of_caller<'py>(
 /// `x.shape`.
 pub(super) fn shape<'py>(variable: &Bound<'py, PyVariable>) -> PyResult<Bound<'py, PyTuple>> {
     let py = variable.py();
-    let node = variable.get().handle.any_value()?;
+    let node = variable.get().handle.node_for_type()?;
     let ty = node.ty()?;
     if !node.input_below() || asked_by_package(py, 0)? {
         return PyTuple::new(py, ty.shape.iter());
@@ -102,7 +102,7 @@ pub(super) fn shape<'py>(variable: &Bound<'py, PyVariable>) -> PyResult<Bound<'p
 /// `x.size`.
 pub(super) fn size<'py>(variable: &Bound<'py, PyVariable>) -> PyResult<Object<'py>> {
     let py = variable.py();
-    let node = variable.get().handle.any_value()?;
+    let node = variable.get().handle.node_for_type()?;
     let ty = node.ty()?;
     if !node.input_below() || asked_by_package(py, 0)? {
         return Ok(ty.size().into_pyobject(py)?.into_any());
@@ -112,7 +112,7 @@ pub(super) fn size<'py>(variable: &Bound<'py, PyVariable>) -> PyResult<Object<'p
 
 /// `len(x)`.
 pub(super) fn len(variable: &Bound<'_, PyVariable>) -> PyResult<usize> {
-    let node = variable.get().handle.any_value()?;
+    let node = variable.get().handle.node_for_type()?;
     let first = node.ty()?.shape.first().copied();
     let first = first.ok_or_else(|| PyTypeError::new_err("len() of a variable without axes"))?;
     if node.input_below() && !asked_by_package(variable.py(), 0)? {

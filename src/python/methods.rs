@@ -103,7 +103,7 @@ impl PyVariable {
     /// bool for the results of comparisons.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
-        Ok(ElementType::of(&*self.handle.any_value()?).descriptor(py))
+        Ok(ElementType::of(&*self.handle.node_for_type()?).descriptor(py))
     }
 
     /// Number of axes.
@@ -218,10 +218,11 @@ impl PyVariable {
     ///
     /// The gradient is an array (a ``SparseGrad`` where it came from lookups alone), or a
     /// ``Variable`` where it is a graph; one in its place is any of these, of the same shape and
-    /// type: the pass raises ValueError for another shape, TypeError for another type. Returns an object whose ``remove()`` takes the hook away. Raises TypeError if no
-    /// gradient flows through this variable. A hook may refer to this variable, or to any other:
-    /// Python's garbage collector sees through graphs. Those of a Parameter are called by passes of
-    /// the thread that made it: in another, RuntimeError is raised.
+    /// type: the pass raises ValueError for another shape, TypeError for another type. Returns an
+    /// object whose ``remove()`` takes the hook away. Raises TypeError if no gradient flows through
+    /// this variable. A hook may refer to this variable, or to any other: Python's garbage collector
+    /// sees through graphs. Those of a Parameter are called by passes of the thread that made it: in
+    /// another, RuntimeError is raised.
     ///
     /// >>> x = Variable([1.0, -5.0])
     /// >>> handle = x.register_hook(lambda g: g.clip(-1.0, 1.0))

@@ -190,7 +190,7 @@ impl PyVariable {
 
     /// The type and shape of the value.
     pub(super) fn ty(&self) -> PyResult<Type> {
-        Ok(self.handle.any_value()?.ty()?)
+        Ok(self.handle.node_for_type()?.ty()?)
     }
 
     /// The result of an operator without attributes.

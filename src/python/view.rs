@@ -239,11 +239,9 @@ impl Slot {
     /// As [`Elements::written`]; the elements are kept then.
     fn write_elements(&self) -> Result<()> {
         while self.lacks_elements() {
-            let (now, elements) = (self.changes.get(), self.elements.borrow().snapshot()?);
-            let node = self.node.borrow().clone();
-            // Nothing is borrowed meanwhile: operators of the caller's and handlers of signals may read
-            // this, or assign more.
-            let node = elements.written(&node)?;
+            let (now, node) = (self.changes.get(), self.node.borrow().clone());
+            let node = Elements::written(&self.elements, &node)?;
+            // Operators and handlers of signals of the caller's may have assigned more.
             if self.changes.get() == now {
                 let old = (self.node.replace(node), self.elements.take());
                 drop(old);

@@ -90,8 +90,10 @@ pub(crate) fn eval(kernel: Kernel, args: &[View<'_>], mut out: ViewMut<'_>) -> R
 /// numbers: `g` is the gradient of the result or the tangent of the operand.
 pub(super) type Derivative = for<'t, 'a> fn(i32, Ex<'t>, Ex<'t>, &'a [Ex<'t>]) -> Option<Ex<'t>>;
 
-/// Orders further from zero than this are refused, so that those of derivatives do not overflow.
-const LARGEST_ORDER: u32 = i32::MAX as u32 - 1;
+/// Whether the orders next to one, which derivatives have, do not overflow.
+const fn has_neighbours(n: i32) -> bool {
+    n.unsigned_abs() < i32::MAX as u32
+}
 
 /// What an operator of the macro computes.
 pub(super) enum Compute {
@@ -139,15 +141,16 @@ impl Definition {
     /// Whether [`infer`](Self::infer) would take this order, and so many operands of this type.
     #[inline]
     fn fits(&self, n: i32, dtype: DType, operands: usize) -> bool {
-        operands == self.rules.len() && dtype.is_real() && n.unsigned_abs() <= LARGEST_ORDER
+        operands == self.rules.len() && dtype.is_real() && has_neighbours(n)
     }
 
     #[inline(never)]
     pub(super) fn infer(&self, n: i32, args: &[&Type]) -> Result<Type> {
-        if n.unsigned_abs() > LARGEST_ORDER {
+        if !has_neighbours(n) {
             return Err(Error::Value(format!(
-                "{}: expected an order from -{LARGEST_ORDER} to {LARGEST_ORDER}, got {n}",
-                self.name
+                "{}: expected an order below {} in size, got {n}",
+                self.name,
+                i32::MAX
             )));
         }
         infer(self.name, self.rules.len(), args)

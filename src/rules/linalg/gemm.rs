@@ -3,7 +3,8 @@
 //! A large result is split into parts along its longer side. A thread goes through its part in blocks, whose
 //! operands are packed so that they stay in a cache (Goto and van de Geijn, "Anatomy of high-performance
 //! matrix multiplication", ACM Transactions on Mathematical Software 34, 2008); small operands are read as
-//! they are. [`crate::simd::product`] multiplies blocks. A product of few numbers is done before any of this is chosen.
+//! they are. [`crate::simd::product`] multiplies blocks. A product of few numbers is done before any of this is
+//! chosen.
 //!
 //! An element of the result is a sum in the order of the inner axis, whatever part of the result is
 //! computed (or, where rows of both operands lie side by side and one has few, an inner product of
