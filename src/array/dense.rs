@@ -6,10 +6,9 @@
 //! memory may come from an earlier array ([`buffer`]) and may go to NumPy.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{Ordering, fence};
 
 use super::buffer::{self, Buffer};
+use super::shared::Shared;
 use super::{Element, Shape, Type, copied, element_count, filled, shape, size, vec_for};
 use crate::error::{Error, Result};
 
@@ -20,8 +19,8 @@ const FEW: usize = 16;
 enum Data<T: Element> {
     One(T),
     /// Memory for [`FEW`] elements, and how many of them, from the first on, are the array's.
-    Few(Arc<[T; FEW]>, u8),
-    Many(Arc<Buffer<T>>),
+    Few(Shared<[T; FEW]>, u8),
+    Many(Shared<Buffer<T>>),
 }
 
 /// A contiguous array of one static element type.
@@ -38,23 +37,6 @@ impl<T: Element> Clone for Dense<T> {
             data: self.data.clone(),
         }
     }
-}
-
-/// What an array has, for writing, if nobody else has it. [`Arc::get_mut`] has to lock weak pointers out, by
-/// two atomic operations, which take longer than an operator on few numbers does; here there are none.
-#[inline]
-fn unshared<B>(held: &mut Arc<B>) -> Option<&mut B> {
-    if Arc::strong_count(held) != 1 {
-        return None;
-    }
-    // What others did with the elements before they dropped them comes before what is done now.
-    fence(Ordering::Acquire);
-    // SAFETY: `held` is the only pointer to it: another strong one could be made of this one alone, which is
-    // borrowed mutably for as long as the result lives, and nothing makes a weak one, since the pointers of
-    // arrays are private to this file, which does not. Those that were dropped decremented the count by a
-    // release operation, which the fence orders before what follows. The address is that of the allocation,
-    // which may be written to.
-    Some(unsafe { &mut *Arc::as_ptr(held).cast_mut() })
 }
 
 /// A copy of the elements of an array.
@@ -102,7 +84,7 @@ impl<T: Element> Dense<T> {
         assert_eq!(size(&shape), data.len(), "an array has all its elements");
         let data = match (shape.is_empty(), data.first()) {
             (true, Some(&x)) => Data::One(x),
-            _ => Data::Many(Arc::new(Buffer::once(data))),
+            _ => Data::Many(Shared::new(Buffer::once(data))),
         };
         Dense { shape, data }
     }
@@ -124,9 +106,9 @@ impl<T: Element> Dense<T> {
                 // What is behind is as the first, so that to compute with it takes no longer.
                 let mut few = [elements.first().copied().unwrap_or_default(); FEW];
                 few[..count].copy_from_slice(elements);
-                Data::Few(Arc::new(few), count as u8)
+                Data::Few(Shared::new(few), count as u8)
             }
-            _ => Data::Many(Arc::new(Buffer::once(copy(shape, elements)?))),
+            _ => Data::Many(Shared::new(Buffer::once(copy(shape, elements)?))),
         };
         Ok(Dense {
             shape: copied(shape),
@@ -177,13 +159,13 @@ impl<T: Element> Dense<T> {
             return Ok(Self::scalar(T::default()));
         }
         let data = if count <= FEW {
-            Data::Few(Arc::new([T::default(); FEW]), count as u8)
+            Data::Few(Shared::new([T::default(); FEW]), count as u8)
         } else {
             let data = match buffer::take(count) {
                 Some(data) => data,
                 None => filled(count, T::default())?,
             };
-            Data::Many(Arc::new(Buffer::again(data)))
+            Data::Many(Shared::new(Buffer::again(data)))
         };
         Ok(Dense {
             shape: copied(shape),
@@ -215,8 +197,8 @@ impl<T: Element> Dense<T> {
         if self.parts_mut().is_none() {
             self.data = match &self.data {
                 Data::One(x) => Data::One(*x),
-                Data::Few(v, count) => Data::Few(Arc::new(**v), *count),
-                Data::Many(v) => Data::Many(Arc::new(Buffer::once(copy(&self.shape, v)?))),
+                Data::Few(v, count) => Data::Few(Shared::new(**v), *count),
+                Data::Many(v) => Data::Many(Shared::new(Buffer::once(copy(&self.shape, v)?))),
             };
         }
         match self.parts_mut() {
@@ -263,8 +245,8 @@ impl<T: Element> Dense<T> {
     pub(crate) fn parts_mut(&mut self) -> Option<(&[usize], &mut [T])> {
         let data = match &mut self.data {
             Data::One(x) => std::slice::from_mut(x),
-            Data::Few(v, count) => &mut unshared(v)?[..usize::from(*count)],
-            Data::Many(v) => unshared(v)?.as_mut_slice(),
+            Data::Few(v, count) => &mut v.get_mut()?[..usize::from(*count)],
+            Data::Many(v) => v.get_mut()?.as_mut_slice(),
         };
         Some((&self.shape, data))
     }
@@ -283,7 +265,7 @@ impl<T: Element> Dense<T> {
     #[inline]
     pub(super) fn block_mut(&mut self) -> Option<&mut [T]> {
         match &mut self.data {
-            Data::Few(v, 2..) => Some(&mut unshared(v)?[..]),
+            Data::Few(v, 2..) => Some(&mut v.get_mut()?[..]),
             _ => None,
         }
     }
@@ -311,8 +293,8 @@ impl<T: Element> Dense<T> {
     pub(super) fn is_shared(&self) -> bool {
         match &self.data {
             Data::One(_) => false,
-            Data::Few(v, _) => Arc::strong_count(v) > 1,
-            Data::Many(v) => Arc::strong_count(v) > 1,
+            Data::Few(v, _) => v.is_shared(),
+            Data::Many(v) => v.is_shared(),
         }
     }
 
@@ -334,7 +316,7 @@ impl<T: Element> Dense<T> {
         match self.data {
             Data::One(x) => Ok(vec![x]),
             Data::Few(v, count) => Ok(v[..usize::from(count)].to_vec()),
-            Data::Many(v) => match Arc::try_unwrap(v) {
+            Data::Many(v) => match v.try_unwrap() {
                 Ok(v) => Ok(v.into_vec()),
                 Err(v) => copy(&self.shape, &v),
             },

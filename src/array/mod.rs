@@ -13,6 +13,7 @@ mod buffer;
 mod dense;
 mod dtype;
 mod shape;
+mod shared;
 mod summary;
 mod view;
 
@@ -22,6 +23,7 @@ pub use dense::Dense;
 pub use dtype::{DType, Element};
 pub use shape::{Broadcast, Shape, broadcast, element_count, normalize_axis, show as show_shape};
 pub(crate) use shape::{equal_shapes, size};
+pub(crate) use shared::Shared;
 pub use summary::Summary;
 pub use view::{Number, Slice, SliceMut, Typed, View, ViewMut};
 pub(crate) use view::{all_finite, all_within, with_real};

@@ -3,12 +3,11 @@
 //! A gradient is written in the memory of one that was forgotten, if it fits there: that of another run of the same
 //! plan does, unless somebody kept it.
 
-use std::sync::Arc;
-
 use super::executor::Executor;
 use super::plan::{Place, Sink};
 use crate::array::{
-    Array, Dense, Number, Shape, Slice, Type, Typed, View, equal_shapes, filled, size, with_real,
+    Array, Dense, Number, Shape, Shared, Slice, Type, Typed, View, equal_shapes, filled, size,
+    with_real,
 };
 use crate::error::Result;
 use crate::optim::gradient::{GradientRows, Term};
@@ -89,15 +88,15 @@ impl Executor {
     pub(crate) fn gradient_in(
         &self,
         k: usize,
-        spare: Option<Arc<Gradient>>,
-    ) -> Result<Option<Arc<Gradient>>> {
+        spare: Option<Shared<Gradient>>,
+    ) -> Result<Option<Shared<Gradient>>> {
         if let Some(mut spare) = spare
-            && let Some(old) = Arc::get_mut(&mut spare)
+            && let Some(old) = spare.get_mut()
             && self.overwrite(k, old)?
         {
             return Ok(Some(spare));
         }
-        Ok(self.gradient(k)?.map(Arc::new))
+        Ok(self.gradient(k)?.map(Shared::new))
     }
 
     /// Writes gradient number `k` over another; whether it fits there and nobody else has that.

@@ -103,11 +103,11 @@ impl BoundProgram {
         &mut self,
         then: impl FnOnce(&Program, &Executor) -> Result<R>,
     ) -> Result<R> {
-        let values: SmallVec<[Ref<'_, Array>; 8]> = self
-            .leaves
-            .iter()
-            .map(|bound| bound.node.leaf_value())
-            .collect::<Result<_>>()?;
+        // A list that is collected is moved, and each step would wait for that.
+        let mut values: SmallVec<[Ref<'_, Array>; 8]> = SmallVec::new();
+        for bound in &self.leaves {
+            values.push(bound.node.leaf_value()?);
+        }
         let fits = |executor: &Executor| {
             let leaves = executor.plan().leaves();
             let mut bound = self.leaves.iter().zip(&values);

@@ -29,7 +29,7 @@ use super::hook;
 use super::node::{Core, Kind, Node, Variable};
 use super::own_changes::OwnChanges;
 use super::value::Value;
-use crate::array::{Array, Slice};
+use crate::array::{Array, Shared, Slice};
 use crate::error::Result;
 use crate::exec::{Executor, Leaf, Wrt};
 use crate::table::{Gradient, Param, Table, changes};
@@ -72,28 +72,29 @@ enum BackwardPasses {
 }
 
 /// A leaf that records a gradient.
-enum Recorder {
+enum RecorderLeaf {
     Parameter(Arc<Param>),
     Independent(Variable),
 }
 
+/// A leaf that records a gradient, and the memory of one that was forgotten, which the next may have.
+struct Recorder {
+    leaf: RecorderLeaf,
+    spare: Option<Shared<Gradient>>,
+}
+
 impl Recorder {
     /// Adds to the gradient.
-    fn add(&self, gradient: Arc<Gradient>) -> Result<()> {
-        match self {
-            Recorder::Parameter(param) => param.accumulate(gradient),
-            Recorder::Independent(node) => match node.kind() {
-                Kind::Independent(_, collected) => collected.add(Arc::unwrap_or_clone(gradient)),
+    fn add(&mut self, gradient: Shared<Gradient>) -> Result<()> {
+        match &self.leaf {
+            RecorderLeaf::Parameter(param) => {
+                self.spare = param.exchange(gradient)?;
+                Ok(())
+            }
+            RecorderLeaf::Independent(node) => match node.kind() {
+                Kind::Independent(_, collected) => collected.add(gradient.unwrap_or_clone()),
                 _ => Ok(()),
             },
-        }
-    }
-
-    /// A gradient that was forgotten, whose memory the next may have.
-    fn take_spare(&self) -> Option<Arc<Gradient>> {
-        match self {
-            Recorder::Parameter(param) => param.take_spare(),
-            Recorder::Independent(_) => None,
         }
     }
 }
@@ -107,7 +108,7 @@ struct KeptProgram {
 }
 
 /// A gradient for each recorder.
-type Gradients = SmallVec<[Arc<Gradient>; 4]>;
+type Gradients = SmallVec<[Shared<Gradient>; 4]>;
 
 /// The value of a root, and the gradients.
 type ValueAndGradients = (Array, Gradients);
@@ -138,17 +139,21 @@ impl KeptProgram {
             return Ok(None);
         }
         let bound = BoundProgram::new(root, Wrt::All, Some(LIMITS))?;
-        let recorder = |leaf: &Leaf| {
+        let leaf_of = |leaf: &Leaf| {
             nodes.iter().find_map(|node| match (leaf, node.kind()) {
                 (Leaf::Parameter(table), Kind::Parameter(param)) => {
                     Arc::ptr_eq(table, param.table())
-                        .then(|| Recorder::Parameter(Arc::clone(param)))
+                        .then(|| RecorderLeaf::Parameter(Arc::clone(param)))
                 }
                 (Leaf::Independent(id, _), Kind::Independent(other, _)) => {
-                    (*id == other).then(|| Recorder::Independent(node.clone()))
+                    (*id == other).then(|| RecorderLeaf::Independent(node.clone()))
                 }
                 _ => None,
             })
+        };
+        let recorder = |leaf| {
+            let (leaf, spare) = (leaf_of(leaf)?, None);
+            Some(Recorder { leaf, spare })
         };
         let recorders: Option<Vec<Recorder>> =
             bound.program().differentiable().map(recorder).collect();
@@ -169,7 +174,7 @@ impl KeptProgram {
         // SAFETY: `_reading` keeps others from plain access until this function returns.
         unsafe {
             self.bound
-                .run(|_, executor| results(executor, &self.recorders))
+                .run(|_, executor| results(executor, &mut self.recorders))
         }
     }
 
@@ -180,9 +185,11 @@ impl KeptProgram {
         };
         let mut count = 0;
         for (leaf, value) in arrived {
-            let is_of = |recorder: &Recorder| match (recorder, leaf.kind()) {
-                (Recorder::Parameter(param), Kind::Parameter(other)) => Arc::ptr_eq(param, other),
-                (Recorder::Independent(node), _) => Rc::ptr_eq(&node.0, leaf),
+            let is_of = |recorder: &Recorder| match (&recorder.leaf, leaf.kind()) {
+                (RecorderLeaf::Parameter(param), Kind::Parameter(other)) => {
+                    Arc::ptr_eq(param, other)
+                }
+                (RecorderLeaf::Independent(node), _) => Rc::ptr_eq(&node.0, leaf),
                 _ => false,
             };
             let Some(at) = self.recorders.iter().position(is_of) else {
@@ -202,10 +209,10 @@ impl KeptProgram {
 }
 
 /// What a run has computed, the gradients in the memory of earlier ones; `None` if a leaf has none.
-fn results(executor: &Executor, recorders: &[Recorder]) -> Result<Option<ValueAndGradients>> {
+fn results(executor: &Executor, recorders: &mut [Recorder]) -> Result<Option<ValueAndGradients>> {
     let mut gradients = Gradients::new();
-    for (k, recorder) in recorders.iter().enumerate() {
-        match executor.gradient_in(k, recorder.take_spare())? {
+    for (k, recorder) in recorders.iter_mut().enumerate() {
+        match executor.gradient_in(k, recorder.spare.take())? {
             Some(gradient) => gradients.push(gradient),
             None => return Ok(None),
         }
@@ -246,7 +253,7 @@ impl BackwardPasses {
 
     /// The gradients of a pass by the program, and the leaves that they go to. `None`, and nothing is changed,
     /// if there is no program that can.
-    fn pass(&mut self) -> Option<(&[Recorder], Gradients)> {
+    fn pass(&mut self) -> Option<(&mut [Recorder], Gradients)> {
         if let BackwardPasses::Program {
             program,
             hooks,
@@ -271,7 +278,7 @@ impl BackwardPasses {
             return None;
         }
         *value = Some((now, computed));
-        Some((&program.recorders, gradients))
+        Some((&mut program.recorders, gradients))
     }
 
     /// Takes note of a pass by a walk, and of the gradients that arrived.
@@ -334,7 +341,7 @@ pub(super) fn backward(root: &Rc<dyn Node>) -> Result<bool> {
     let added = match passes.and_then(BackwardPasses::pass) {
         None => Ok(false),
         Some((recorders, gradients)) => {
-            let mut both = recorders.iter().zip(gradients);
+            let mut both = recorders.iter_mut().zip(gradients);
             both.try_for_each(|(recorder, gradient)| recorder.add(gradient))
                 .map(|()| true)
         }

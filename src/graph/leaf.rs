@@ -14,7 +14,7 @@ use super::value::Value;
 use crate::array::{Array, DType, Shape, Typed, View, copied, equal_shapes, show_shape, size};
 use crate::error::{Error, Result};
 use crate::rules::{Identity, OpRef};
-use crate::table::{Gradient, Param, Table, new_id, record_change};
+use crate::table::{Gradient, Param, Table, new_id, record_leaf_change};
 
 /// What a leaf has that records a gradient and can be assigned.
 const TRAINED: Flags = Flags::DIFFERENTIABLE.with_if(Flags::ASSIGNED, true);
@@ -143,14 +143,14 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// this is not a leaf that can be assigned; for a parameter as
     /// [`Table::write`](crate::Table::write). Nothing is changed then.
     pub fn set_value(&self, value: impl Into<Array>) -> Result<()> {
-        let value = value.into();
+        let mut value = value.into();
         match self.kind() {
             Kind::Parameter(param) => param.table().write(&value),
-            Kind::Independent(..) => assign(self.0.core(), value, true),
+            Kind::Independent(..) => assign(self.0.core(), &mut value, true),
             Kind::Input(..) => {
                 let core = self.0.core();
                 let is_same = equal_shapes(core.borrow().shape(), value.shape());
-                assign(core, value, false)?;
+                assign(core, &mut value, false)?;
                 end_records(&*self.0, is_same);
                 Ok(())
             }
@@ -288,19 +288,26 @@ impl Variable {
     }
 }
 
-/// Replaces the value of a leaf after checking its type.
-fn assign(core: &Core, value: Array, fixed_shape: bool) -> Result<()> {
-    let mut slot = core.borrow_mut()?;
-    // An array is large to move, and loops over samples set one number after the other.
-    let is_done = match &mut *slot {
-        Value::Dense(old) => old.replace_number(&value),
+/// Replaces the value of a leaf after checking its type. The new one is taken where it is not copied: an array is
+/// large to move, and loops over samples set one number after the other.
+fn assign(core: &Core, value: &mut Array, fixed_shape: bool) -> Result<()> {
+    let is_done = match &mut *core.borrow_mut()? {
+        Value::Dense(old) => old.replace_number(value),
         _ => false,
     };
     if !is_done {
-        check_assigned(&slot, value.dtype(), value.shape(), fixed_shape)?;
-        *slot = Value::Dense(value);
+        replace(core, value, fixed_shape)?;
     }
-    core.set_version(record_change());
+    core.set_version(record_leaf_change());
+    Ok(())
+}
+
+/// As [`assign`], of what is not a number in the place of another.
+#[inline(never)]
+fn replace(core: &Core, value: &mut Array, fixed_shape: bool) -> Result<()> {
+    let mut slot = core.borrow_mut()?;
+    check_assigned(&slot, value.dtype(), value.shape(), fixed_shape)?;
+    *slot = Value::Dense(std::mem::replace(value, 0.0.into()));
     Ok(())
 }
 
@@ -403,7 +410,7 @@ impl Variable<InputNode> {
             *slot = Value::Dense(Array::copy_of(View::new(&shape, T::tag(elements)))?);
             end_records(&*self.0, equal_shapes(&old, &shape));
         }
-        core.set_version(record_change());
+        core.set_version(record_leaf_change());
         Ok(())
     }
 

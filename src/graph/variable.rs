@@ -146,6 +146,8 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// Another number after the value has changed.
     #[cfg(feature = "python")]
     pub(crate) fn version(&self) -> u64 {
+        // Changes of leaves that the counter has not been advanced for have one number.
+        crate::table::changes();
         self.0.version()
     }
 

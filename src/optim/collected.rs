@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::array::Array;
+use crate::array::{Array, Shared};
 use crate::error::{Error, Result};
 use crate::order;
 use crate::table::{Gradient, Param};
 
 /// Parameters and their gradients.
-pub(super) type Collected<'p> = SmallVec<[(&'p Param, Arc<Gradient>); 4]>;
+pub(super) type Collected<'p> = SmallVec<[(&'p Param, Shared<Gradient>); 4]>;
 
 /// The parameters that have a gradient, each with the gradient that `of` finds, by table: in a fixed order, so that
 /// two callers cannot wait for each other.
@@ -19,7 +19,7 @@ pub(super) type Collected<'p> = SmallVec<[(&'p Param, Arc<Gradient>); 4]>;
 /// [`Error::Value`] if a parameter is given twice.
 pub(super) fn collected<'p, P: AsRef<Param>>(
     params: &'p [P],
-    of: impl Fn(&Param) -> Option<Arc<Gradient>>,
+    of: impl Fn(&Param) -> Option<Shared<Gradient>>,
 ) -> Result<Collected<'p>> {
     let mut params: SmallVec<[&Param; 8]> = params.iter().map(AsRef::as_ref).collect();
     order::sort_few_by_key(&mut params, |param| param.table().id() as usize);
@@ -43,11 +43,11 @@ pub(super) fn collected<'p, P: AsRef<Param>>(
 ///
 /// # Errors
 /// [`Error::Memory`] if there is not the memory; nothing is changed then.
-pub(super) fn in_one_piece(gradient: &mut Arc<Gradient>) -> Result<(Option<&[u32]>, &Array)> {
+pub(super) fn in_one_piece(gradient: &mut Shared<Gradient>) -> Result<(Option<&[u32]>, &Array)> {
     if let Gradient::Rows(rows) = &**gradient
         && rows.in_one_piece().is_none()
     {
-        *gradient = Arc::new(Gradient::Rows(rows.joined()?));
+        *gradient = Gradient::Rows(rows.joined()?).into();
     }
     Ok(match &**gradient {
         Gradient::Dense(values) => (None, values),

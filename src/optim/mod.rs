@@ -55,14 +55,14 @@ use penalty::OwnL2;
 use powers::Powers;
 use settings::{check, check_clip, check_lr};
 pub(crate) use state::State;
-use state::States;
+use state::{BorrowedState, States};
 use undo::RowsCopy;
 pub(crate) use undo::Touched;
 
 /// A gradient to apply to a table: rows, or of the table's shape.
 struct Work<'w> {
     table: &'w Arc<Table>,
-    state: Arc<State>,
+    state: BorrowedState<'w>,
     /// Read once: another thread may set the learning rate meanwhile.
     settings: Settings,
     rows: Option<&'w [u32]>,
@@ -289,7 +289,7 @@ impl Optimizer {
     /// Adds what there is to apply to `work`, where it stays, with the types of its tables. Gradients of rows are put
     /// in one piece.
     fn prepare<'w>(
-        &self,
+        &'w self,
         gradients: &'w mut Collected<'_>,
         work: &mut SmallVec<[Work<'w>; 4]>,
     ) -> Result<()> {
@@ -301,7 +301,7 @@ impl Optimizer {
             let (rows, values) = in_one_piece(gradient)?;
             let item = Work {
                 table,
-                state: self.state(table)?,
+                state: self.borrowed_state(table)?,
                 settings: self.settings_of(table),
                 rows,
                 values,

@@ -4,6 +4,7 @@
 //! A rule that remembers nothing, as plain SGD, has one state for all tables, and looks none up.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::{Arc, Weak};
 
 use super::powers::Powers;
@@ -73,7 +74,37 @@ impl State {
     }
 }
 
+/// The state for a table, as long as an optimizer is borrowed: what serves all tables is not counted anew.
+pub(super) enum BorrowedState<'o> {
+    Common(&'o State),
+    Own(Arc<State>),
+}
+
+impl Deref for BorrowedState<'_> {
+    type Target = State;
+
+    #[inline]
+    fn deref(&self) -> &State {
+        match self {
+            BorrowedState::Common(state) => state,
+            BorrowedState::Own(state) => state,
+        }
+    }
+}
+
 impl Optimizer {
+    /// As [`state`](Self::state), borrowed.
+    ///
+    /// # Errors
+    /// As [`state`](Self::state).
+    #[inline]
+    pub(super) fn borrowed_state(&self, table: &Arc<Table>) -> Result<BorrowedState<'_>> {
+        match &self.common_state {
+            Some(state) => Ok(BorrowedState::Common(state)),
+            None => self.state(table).map(BorrowedState::Own),
+        }
+    }
+
     /// The state for a table, made on first use and dropped some time after the table.
     ///
     /// # Errors

@@ -39,8 +39,9 @@ use std::marker::PhantomData;
 
 use smallvec::SmallVec;
 
-use super::record::{ALONE, Attempt, BUSY, CHANGED, LockRequest, Record, Run, Runs, unused};
+use super::record::{ALONE, Attempt, BUSY, CHANGED, LockEntry, LockRequest, RECORDED};
 pub(super) use super::record::{Lock, Mode, Refused};
+use super::record::{Record, Run, Runs, unused};
 use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, thread_local, yield_now};
 use crate::error::Result;
 use crate::order;
@@ -162,10 +163,11 @@ impl Lock {
     }
 
     /// Whether somebody trains it, this thread included.
+    #[inline]
     pub(super) fn is_trained(&self) -> bool {
-        record()
-            .entry(self.id)
-            .is_some_and(|entry| entry.trained.is_some())
+        // The word says that there is an entry before anybody trains it.
+        self.word.load(Ordering::Acquire) & RECORDED != 0
+            && record().entry(self.id).is_some_and(LockEntry::is_trained)
     }
 }
 
@@ -384,10 +386,8 @@ pub(super) fn train<'a>(
     let run = new_run();
     let locks = ordered(locks.map(|lock| (lock, Mode::Shared)).collect());
     let mut record = record();
-    let trained = |(lock, _): &(&Lock, Mode)| {
-        let entry = record.entry(lock.id);
-        entry.is_some_and(|entry| entry.trained.is_some())
-    };
+    let trained =
+        |(lock, _): &(&Lock, Mode)| record.entry(lock.id).is_some_and(LockEntry::is_trained);
     if let Some(k) = locks.iter().position(trained) {
         return Ok(Err(Refused::Trained(k)));
     }

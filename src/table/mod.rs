@@ -17,7 +17,7 @@ pub use parameter::Param;
 pub(crate) use rows::add_into;
 pub use rows::{Gradient, Rows};
 pub use storage::Table;
-pub(crate) use storage::{changes, new_id, own_changes, record_change};
+pub(crate) use storage::{changes, new_id, own_changes, record_leaf_change};
 
 /// What [`lock`] is made of: a test puts in their place those of a scheduler that tries the
 /// orders in which threads may run.

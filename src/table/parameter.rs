@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Gradient, Table};
-use crate::array::Array;
+use crate::array::{Array, Shared};
 use crate::error::Result;
 use crate::process::{QuickGuard, QuickMutex};
 
@@ -13,16 +13,16 @@ const KEPT: usize = 1 << 14;
 /// What a parameter has collected.
 #[derive(Debug, Default)]
 struct GradientSlot {
-    gradient: Option<Arc<Gradient>>,
+    gradient: Option<Shared<Gradient>>,
     /// One that was forgotten. The next may be written in its memory: allocating is what passes over few numbers
     /// spend their time on.
-    spare: Option<Arc<Gradient>>,
+    spare: Option<Shared<Gradient>>,
 }
 
 impl GradientSlot {
     /// Keeps a gradient's memory for the next, if it is small. What is returned is dropped by the caller, when nobody
     /// waits for the slot.
-    fn keep(&mut self, gradient: Arc<Gradient>) -> Option<Arc<Gradient>> {
+    fn keep(&mut self, gradient: Shared<Gradient>) -> Option<Shared<Gradient>> {
         match gradient.size() <= KEPT {
             true => self.spare.replace(gradient),
             false => Some(gradient),
@@ -75,11 +75,11 @@ impl Param {
 
     /// The gradient collected since it was last cleared.
     pub fn gradient(&self) -> Option<Gradient> {
-        self.shared_gradient().map(Arc::unwrap_or_clone)
+        self.shared_gradient().map(Shared::unwrap_or_clone)
     }
 
     /// The gradient, which this has still.
-    pub(crate) fn shared_gradient(&self) -> Option<Arc<Gradient>> {
+    pub(crate) fn shared_gradient(&self) -> Option<Shared<Gradient>> {
         self.slot().gradient.clone()
     }
 
@@ -89,16 +89,26 @@ impl Param {
     /// [`Error::Shape`](crate::Error::Shape) or [`Error::Type`](crate::Error::Type) if it is not of
     /// the table's type, [`Error::Memory`](crate::Error::Memory) if the old one is shared and cannot
     /// be copied. Nothing is changed then.
-    pub(crate) fn accumulate(&self, gradient: impl Into<Arc<Gradient>>) -> Result<()> {
-        let gradient = gradient.into();
+    pub(crate) fn accumulate(&self, gradient: impl Into<Shared<Gradient>>) -> Result<()> {
+        self.add(gradient.into()).map(drop)
+    }
+
+    /// As [`accumulate`](Self::accumulate), and takes the memory of a gradient that was forgotten, if there is one.
+    ///
+    /// # Errors
+    /// As [`accumulate`](Self::accumulate).
+    pub(crate) fn exchange(&self, gradient: Shared<Gradient>) -> Result<Option<Shared<Gradient>>> {
+        Ok(self.add(gradient)?.spare.take())
+    }
+
+    fn add(&self, gradient: Shared<Gradient>) -> Result<QuickGuard<'_, GradientSlot>> {
         gradient.check(self.table.ty(), || self.table.label())?;
-        match &mut self.slot().gradient {
-            Some(old) => Arc::make_mut(old).add(Arc::unwrap_or_clone(gradient)),
-            none => {
-                *none = Some(gradient);
-                Ok(())
-            }
+        let mut slot = self.slot();
+        match &mut slot.gradient {
+            Some(old) => old.make_mut().add(gradient.unwrap_or_clone())?,
+            none => *none = Some(gradient),
         }
+        Ok(slot)
     }
 
     /// Puts a gradient, which must be of the table's type, in the place of the old one.
@@ -108,24 +118,19 @@ impl Param {
     }
 
     /// The gradient, which this has no longer.
-    pub(crate) fn take_gradient(&self) -> Option<Arc<Gradient>> {
+    pub(crate) fn take_gradient(&self) -> Option<Shared<Gradient>> {
         self.slot().gradient.take()
     }
 
     /// Adds a gradient that was [taken](Self::take_gradient) to what was collected since: nothing, unless another
     /// thread collects at the same time. Only then may memory lack, and what was collected since stays alone.
-    pub(crate) fn put_back(&self, gradient: Arc<Gradient>) {
+    pub(crate) fn put_back(&self, gradient: Shared<Gradient>) {
         let _ = self.accumulate(gradient);
     }
 
     /// Keeps the memory of a gradient that was [taken](Self::take_gradient), for the next.
-    pub(crate) fn keep(&self, gradient: Arc<Gradient>) {
+    pub(crate) fn keep(&self, gradient: Shared<Gradient>) {
         let _dropped = self.slot().keep(gradient);
-    }
-
-    /// A gradient whose memory was kept.
-    pub(crate) fn take_spare(&self) -> Option<Arc<Gradient>> {
-        self.slot().spare.take()
     }
 
     /// Forgets the gradient. The memory of one of up to 16,384 numbers is kept for the next.

@@ -85,6 +85,10 @@ impl LockEntry {
         };
         self.plain.iter().chain(shared).copied()
     }
+
+    pub(super) fn is_trained(&self) -> bool {
+        self.trained.is_some()
+    }
 }
 
 /// What a thread asks for.

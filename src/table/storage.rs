@@ -30,15 +30,21 @@ use crate::rules::check_indices;
 /// comparison.
 static CHANGES: AtomicU64 = AtomicU64::new(1);
 
-/// The current value of the change counter.
-#[inline]
-pub(crate) fn changes() -> u64 {
-    CHANGES.load(Ordering::Acquire)
-}
-
 thread_local! {
     /// How many changes this thread has recorded.
     static OWN_CHANGES: Cell<u64> = const { Cell::new(0) };
+    /// Whether leaves of this thread have changed since the counter was last looked at here.
+    static LEAVES_CHANGED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The current value of the change counter.
+#[inline]
+pub(crate) fn changes() -> u64 {
+    if LEAVES_CHANGED.replace(false) {
+        CHANGES.fetch_add(1, Ordering::AcqRel) + 1
+    } else {
+        CHANGES.load(Ordering::Acquire)
+    }
 }
 
 /// How many changes this thread has recorded.
@@ -46,10 +52,24 @@ pub(crate) fn own_changes() -> u64 {
     OWN_CHANGES.get()
 }
 
-/// Records a change and returns its number.
-pub(crate) fn record_change() -> u64 {
+fn count_own_change() {
     OWN_CHANGES.set(OWN_CHANGES.get() + 1);
+}
+
+/// Records a change and returns its number.
+fn record_change() -> u64 {
+    count_own_change();
     CHANGES.fetch_add(1, Ordering::AcqRel) + 1
+}
+
+/// Records the change of a leaf, which this thread alone can see, and returns its number. The counter advances when
+/// this thread next looks at it, once for all leaves that have changed by then: to advance it takes as long as to set
+/// a leaf.
+#[inline]
+pub(crate) fn record_leaf_change() -> u64 {
+    count_own_change();
+    LEAVES_CHANGED.set(true);
+    CHANGES.load(Ordering::Acquire) + 1
 }
 
 /// Records a change, whose number `store` stores where readers look for it after they have looked at the counter.
@@ -155,6 +175,7 @@ impl Table {
     /// The version of numbers that were read after the table had `version`, by which it is known later
     /// whether they are still those of the table. None while workers train it, who change it all the time:
     /// [`NO_VERSION`](Self::NO_VERSION).
+    #[inline]
     pub(crate) fn settled(&self, version: u64) -> u64 {
         match self.lock.is_trained() {
             true => Self::NO_VERSION,
