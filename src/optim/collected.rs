@@ -12,15 +12,16 @@ use crate::table::{Gradient, Param};
 /// Parameters and their gradients.
 pub(super) type Collected<'p> = SmallVec<[(&'p Param, Shared<Gradient>); 4]>;
 
-/// The parameters that have a gradient, each with the gradient that `of` finds, by table: in a fixed order, so that
-/// two callers cannot wait for each other.
+/// Adds the parameters that have a gradient to `collected`, where they stay, each with the gradient that `of` finds, by
+/// table: in a fixed order, so that two callers cannot wait for each other.
 ///
 /// # Errors
 /// [`Error::Value`] if a parameter is given twice.
-pub(super) fn collected<'p, P: AsRef<Param>>(
+pub(super) fn collect<'p, P: AsRef<Param>>(
     params: &'p [P],
     of: impl Fn(&Param) -> Option<Shared<Gradient>>,
-) -> Result<Collected<'p>> {
+    collected: &mut Collected<'p>,
+) -> Result<()> {
     let mut params: SmallVec<[&Param; 8]> = params.iter().map(AsRef::as_ref).collect();
     order::sort_few_by_key(&mut params, |param| param.table().id() as usize);
     let is_again = |k: usize| {
@@ -33,10 +34,12 @@ pub(super) fn collected<'p, P: AsRef<Param>>(
     if (1..params.len()).any(|k| is_again(k) && params[k].shared_gradient().is_some()) {
         return Err(given_twice());
     }
-    let with_gradients = params
-        .into_iter()
-        .filter_map(|param| Some((param, of(param)?)));
-    Ok(with_gradients.collect())
+    for param in params {
+        if let Some(gradient) = of(param) {
+            collected.push((param, gradient));
+        }
+    }
+    Ok(())
 }
 
 /// A gradient as it is applied: an array, or rows in one piece, which it has from then on, and their indices.

@@ -48,7 +48,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::process::{Mutex, QuickMutex};
 use crate::table::{BRIEF, Param, Table};
-use collected::{Collected, collected, given_twice, in_one_piece};
+use collected::{Collected, collect, given_twice, in_one_piece};
 use distinct::DistinctRows;
 use gradient::{Access, OnePart, Scratch, StepTarget};
 use penalty::OwnL2;
@@ -175,7 +175,9 @@ impl Optimizer {
     /// memory to take the step back, [`Error::Interrupted`] if the caller asked to stop; no parameter
     /// is changed then.
     pub fn step<P: AsRef<Param>>(&self, params: &[P]) -> Result<()> {
-        self.step_all(&mut collected(params, Param::shared_gradient)?)
+        let mut gradients = Collected::new();
+        collect(params, Param::shared_gradient, &mut gradients)?;
+        self.step_all(&mut gradients)
     }
 
     /// As [`step`](Self::step), and clears the gradients.
@@ -183,7 +185,8 @@ impl Optimizer {
     /// # Errors
     /// As [`step`](Self::step); the gradients are kept then.
     pub fn step_and_clear<P: AsRef<Param>>(&self, params: &[P]) -> Result<()> {
-        let mut gradients = collected(params, Param::take_gradient)?;
+        let mut gradients = Collected::new();
+        collect(params, Param::take_gradient, &mut gradients)?;
         let done = self.step_all(&mut gradients);
         for (param, gradient) in gradients {
             match done {
@@ -252,8 +255,8 @@ impl Optimizer {
     /// parameter is not being trained; no parameter is changed then. [`Error::NotFinite`] if
     /// the step leads to NaN or infinity.
     pub(crate) fn step_shared(&self, params: &[&Param]) -> Result<()> {
-        let (mut gradients, mut work) =
-            (collected(params, Param::shared_gradient)?, SmallVec::new());
+        let (mut gradients, mut work) = (Collected::new(), SmallVec::new());
+        collect(params, Param::shared_gradient, &mut gradients)?;
         self.prepare(&mut gradients, &mut work)?;
         check_finite(&work)?;
         let _locks = Table::beside(work.iter().map(|item| &**item.table))?;
@@ -299,16 +302,16 @@ impl Optimizer {
             // What follows writes to the table without looking.
             gradient.check(table.ty(), || table.label())?;
             let (rows, values) = in_one_piece(gradient)?;
-            let item = Work {
+            work.push(Work {
                 table,
                 state: self.borrowed_state(table)?,
                 settings: self.settings_of(table),
                 rows,
                 values,
-            };
+            });
             // A pass has just read the parameter, and nobody the state.
-            item.all_touched().skip(1).for_each(Touched::prefetch);
-            work.push(item);
+            let touched = work.last().into_iter().flat_map(Work::all_touched);
+            touched.skip(1).for_each(Touched::prefetch);
         }
         match work.windows(2).any(|w| w[0].table.id() == w[1].table.id()) {
             true => Err(given_twice()),
@@ -437,7 +440,8 @@ mod tests {
                 param.accumulate(Gradient::Dense(ones.into())).unwrap();
                 let optimizer = Optimizer::new(rule, Settings::new(0.5)).unwrap();
                 let params = [&param];
-                let mut gradients = collected(&params, Param::shared_gradient).unwrap();
+                let mut gradients = Collected::new();
+                collect(&params, Param::shared_gradient, &mut gradients).unwrap();
                 let mut work = SmallVec::new();
                 optimizer.prepare(&mut gradients, &mut work).unwrap();
                 for touched in work[0].all_touched() {

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::array::{DType, Dense, Type};
     use crate::optim::L2Per;
-    use crate::optim::collected::{Collected, collected};
+    use crate::optim::collected::{Collected, collect};
     use crate::table::{Gradient, Param, Rows};
 
     const ADAGRAD: Rule = Rule::Adagrad { eps: 1e-300 };
@@ -85,7 +85,9 @@ mod tests {
     }
 
     fn of<'p>(params: &'p [&Param]) -> Collected<'p> {
-        collected(params, Param::shared_gradient).unwrap()
+        let mut gradients = Collected::new();
+        collect(params, Param::shared_gradient, &mut gradients).unwrap();
+        gradients
     }
 
     fn is_ordinary(optimizer: &Optimizer, params: &[&Param]) -> bool {

@@ -73,10 +73,18 @@ pub(crate) fn record_leaf_change() -> u64 {
 }
 
 /// Records a change, whose number `store` stores where readers look for it after they have looked at the counter.
-fn record(store: impl FnOnce(u64)) {
-    store(record_change());
-    // A reader that saw the new counter and then an old version would keep its value until the counter
-    // advances again, so it advances once more.
+fn record(store: impl Fn(u64)) {
+    // Stored beforehand, the number is there for whoever sees the counter advance to it, and the counter, which takes
+    // as long to advance as a step on a number, advances once.
+    let expected = CHANGES.load(Ordering::Acquire) + 1;
+    store(expected);
+    let number = record_change();
+    if number == expected {
+        return;
+    }
+    // Other threads have advanced it meanwhile: a reader may have seen them and then what was there before.
+    store(number);
+    // One that saw this number and then the old one would keep its value until the counter advances again.
     record_change();
 }
 
@@ -184,17 +192,18 @@ impl Table {
     }
 
     /// Records that the numbers of tables changed, which nobody else changes meanwhile.
-    pub(crate) fn touch_all<'a>(tables: impl Iterator<Item = &'a Table>) {
+    pub(crate) fn touch_all<'a>(tables: impl Iterator<Item = &'a Table> + Clone) {
         record(|change| {
-            tables.for_each(|table| table.version.store(change, Ordering::Release));
+            let store = |table: &Table| table.version.store(change, Ordering::Release);
+            tables.clone().for_each(store);
         });
     }
 
     /// As [`touch_all`](Self::touch_all), beside other workers.
-    pub(crate) fn touch_beside<'a>(tables: impl Iterator<Item = &'a Table>) {
+    pub(crate) fn touch_beside<'a>(tables: impl Iterator<Item = &'a Table> + Clone) {
         record(|change| {
             // Two workers may store out of order; the version must not go back.
-            tables.for_each(|table| {
+            tables.clone().for_each(|table| {
                 table.version.fetch_max(change, Ordering::AcqRel);
             });
         });

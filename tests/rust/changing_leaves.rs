@@ -2,7 +2,7 @@
 //! afterwards is of what they hold then.
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 
 use wyrmling::array::{View, ViewMut};
 use wyrmling::graph::Parameter;
@@ -116,4 +116,44 @@ fn a_value_that_is_set_between_operands_of_a_new_node_is_seen_by_it() -> Result<
     let sum = twice + changing;
     assert_eq!((x.item()?, sum.item()?), (5.0, 10.0));
     Ok(())
+}
+
+/// Each thread advances the counter of changes, so that the numbers which others took for their changes are taken
+/// by then.
+#[test]
+fn parameters_that_threads_change_at_once_are_read_as_they_are() {
+    const ROUNDS: usize = 300;
+    let parameters = [(); 3].map(|()| Parameter::new(0.0));
+    let tables = parameters
+        .each_ref()
+        .map(|parameter| Arc::clone(parameter.param().table()));
+    let sum = parameters
+        .into_iter()
+        .map(Variable::boxed)
+        .reduce(|sum, parameter| (sum + parameter).boxed())
+        .expect("there are three");
+    let written = Barrier::new(tables.len() + 1);
+    std::thread::scope(|scope| {
+        for table in &tables {
+            scope.spawn(|| {
+                for round in 0..ROUNDS {
+                    for number in 0..20 {
+                        let number = (round * 20 + number) as f64;
+                        table.write(&Array::from(number)).expect("a number");
+                    }
+                    written.wait();
+                    written.wait();
+                }
+            });
+        }
+        for round in 0..ROUNDS {
+            for _ in 0..20 {
+                sum.forward().expect("numbers");
+            }
+            written.wait();
+            let last = (round * 20 + 19) as f64;
+            assert_eq!(sum.item().expect("a number"), 3.0 * last, "round {round}");
+            written.wait();
+        }
+    });
 }
