@@ -8,13 +8,14 @@ from __future__ import annotations
 import ast
 import functools
 import types
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
 
 from .._core import Variable
 from .objects import MISSING, Objects, member_of
-from .state import OF_CLASS, ArrayContents, InstanceContents
+from .state import OF_CLASS, ArrayContents, DictContents, InstanceContents
 from .values import (
     Applied,
     Array,
@@ -56,6 +57,10 @@ class Attributes(Objects):
             contents = self.contents(value, node)
             if isinstance(contents, InstanceContents):
                 return self._of_instance(value, contents, name, node)
+            if isinstance(contents, DictContents):
+                if name == "default_factory" and contents.cls is defaultdict:
+                    return Known(None) if contents.factory is None else contents.factory
+                return self._method(contents.cls, name, value, node)
             if type(contents) in OF_CLASS:
                 return self._method(OF_CLASS[type(contents)], name, value, node)
             if isinstance(contents, ArrayContents):
@@ -71,7 +76,7 @@ class Attributes(Objects):
     def _method(self, kind: type, name: str, value: Any, node: ast.AST) -> Any:
         if not hasattr(kind, name):
             self.leave(f"there is no attribute {name!r}", node)
-        if kind not in (list, dict, set) and not _has_variable(name):
+        if not issubclass(kind, list | dict | set) and not _has_variable(name):
             self.ask_kind(value)
         return MethodOf(name, value)
 

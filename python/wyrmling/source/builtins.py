@@ -298,12 +298,8 @@ class Builtins(Walker):
     def builtin_dict(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``dict(x, name=value)``."""
         made = self.allocate(DictContents((), ()))
-        if args and isinstance(args[0], Reference):
+        if args:
             self.update(made, args[0], node)
-        elif args:
-            for pair in self.listed(args[0], node):
-                key, value = self.items(pair, node)
-                self.store_item(made, key, value, node)
         for name, value in keywords.items():
             self.store_item(made, Known(name), value, node)
         return made

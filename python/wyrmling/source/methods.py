@@ -65,6 +65,8 @@ class Methods(Walker):
             own = OF_CLASS[type(contents)]
             prefix = "grown" if isinstance(contents, GrownContents) else own.__name__
             method = getattr(self, f"{prefix}_{name}", None)
+            if isinstance(contents, DictContents):
+                own, method = contents.cls, self.dict_method(contents, name)
             if method is not None:
                 # Python does not say what methods of sets take.
                 is_one = own is not set or (len(given) == 1 and not keywords)
@@ -336,7 +338,7 @@ class Methods(Walker):
         self, owner: Any, contents: DictContents, args: list[Any], _: Any, node: ast.AST
     ) -> Any:
         """``x.copy()``."""
-        return self.allocate(DictContents(contents.keys, contents.values))
+        return self.allocate(replace(contents, external=False))
 
     def dict_clear(
         self, owner: Any, contents: DictContents, args: list[Any], _: Any, node: ast.AST

@@ -20,7 +20,7 @@ from .. import _core
 from .programs import one_of, refuse_spectral, zero_of
 from .raising import Ended
 from .splicing import number_in
-from .state import ArrayContents, DictContents, InstanceContents, ListContents, State
+from .state import ArrayContents, InstanceContents, ListContents, State, is_list_or_dict
 from .values import (
     REAL,
     STORED,
@@ -143,7 +143,7 @@ class Nested(Walker):
             contents = self.contents(value, node)
             if isinstance(contents, ArrayContents):
                 return self._differentiable(contents.value, node)
-            if isinstance(contents, ListContents | DictContents):
+            if is_list_or_dict(contents):
                 parts = tuple(self._differentiable(one, node) for one in contents.parts)
                 return self.allocate(contents.with_parts(parts))
             if isinstance(contents, InstanceContents) and self._has_numbers(value):
@@ -159,7 +159,7 @@ class Nested(Walker):
             return Row(tuple(self._part(one, node) for one in value.items), value.cls)
         if isinstance(value, Reference):
             contents = self.contents(value, node)
-            if isinstance(contents, ListContents | DictContents):
+            if is_list_or_dict(contents):
                 parts = tuple(self._part(one, node) for one in contents.parts)
                 return self.allocate(contents.with_parts(parts))
         return self._differentiable(value, node)

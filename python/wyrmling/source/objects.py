@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..ragged import Ragged
+from .dicts import CLASSES as CLASSES_OF_DICTS
 from .form import refuse_own_methods
 from .read import is_made
 from .scope import HEAP_TYPE, Place, is_built_in
@@ -189,6 +190,8 @@ class Objects(Walker):
         if made in (np.dtype, np.finfo, np.iinfo) and not keywords:
             given = [self.constant_of(one, node, "an argument that is computed") for one in args]
             return self.fold(made, given, node)
+        if made in CLASSES_OF_DICTS:
+            return self.made_dict(made, args, keywords, node)
         if made.__module__.split(".")[0] in ("numpy", "scipy", "wyrmling"):
             self.refuse(node, f"an instance of {made.__name__}", "make it outside of the function")
         new = getattr(made, "__new__", None)

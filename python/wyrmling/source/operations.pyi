@@ -283,7 +283,21 @@ class Operations:
         """An attribute of an object that exists outside (``environment.py``)."""
 
     def update(self, owner: Any, other: Any, node: ast.AST) -> None:
-        """Gives a dict the items of another (``containers.py``)."""
+        """Gives a dict the items of another, or of pairs (``dicts.py``)."""
+
+    def made_dict(
+        self, cls: type, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """A dict of a class of ``collections`` (``dicts.py``)."""
+
+    def missing(self, owner: Any, contents: Any, key: Any, node: ast.AST) -> Any:
+        """What a dict gives for a key that is not there (``dicts.py``)."""
+
+    def dict_method(self, contents: Any, name: str) -> Any:
+        """What a method of a dict is read by (``dicts.py``)."""
+
+    def counter_operator(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
+        """``+`` and ``-`` of two counters (``dicts.py``)."""
 
     def bind(self, name: str, value: Any) -> None:
         """Gives a name a value (``environment.py``)."""

@@ -148,6 +148,9 @@ class Returned(Walker):
         if isinstance(contents, GrownContents):
             return self._list(contents, results, path, node)
         if isinstance(contents, DictContents):
+            if contents.cls is not dict:
+                what = f"a {contents.cls.__name__} as a result"
+                self.refuse(node, what, "return dict(…) of it")
             pairs = zip(contents.keys, contents.values, strict=True)
             return {key: self.form_of(one, results, (*path, key), node) for key, one in pairs}
         if isinstance(contents, InstanceContents):

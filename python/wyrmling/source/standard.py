@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from . import standard_arrays
+from . import standard_arrays, standard_collections
 
 
 def real(x):
@@ -398,6 +398,7 @@ FUNCTIONS = {
     getattr(module, one.__name__): one.__name__ for module, many in WRITTEN for one in many
 }
 """Which function here is read for which of the library's."""
-MODULES = (__name__, standard_arrays.__name__)
-FILES = (__file__, standard_arrays.__file__)
+TEXTS = (standard_arrays, standard_collections)
+MODULES = (__name__, *(one.__name__ for one in TEXTS))
+FILES = (__file__, *(one.__file__ for one in TEXTS))
 """Where the texts are."""
