@@ -45,6 +45,8 @@ REFUSED = {
     "computed_slices.truth_of_a_part",
     "containers.argument_grows",
     "containers.argument_is_changed",
+    "deques.copied_by_copy",
+    "deques.two_in_turn",
     "dicts_of_collections.added_in_place_to_a_counter",
     "dicts_of_collections.compared_counters",
     "dicts_of_collections.grows_in_a_loop",

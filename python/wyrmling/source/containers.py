@@ -401,7 +401,10 @@ class Containers(Walker):
         elif isinstance(contents, GrownContents):
             self.grown_delete(owner, index, node)
         else:
-            self.refuse(node, "del of an item of this", "make a new object")
+            method = self.bound(owner, "__delitem__", node)
+            if method is None:
+                self.refuse(node, "del of an item of this", "make a new object")
+            self.call(method, [index], {}, node)
 
     def sequence_operator(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
         """``+`` and ``*`` of tuples and lists, ``|`` of dicts, and what is known."""

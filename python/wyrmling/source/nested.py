@@ -20,6 +20,7 @@ from .. import _core
 from .programs import one_of, refuse_spectral, zero_of
 from .raising import Ended
 from .splicing import number_in
+from .standard import INSTANCES
 from .state import ArrayContents, InstanceContents, ListContents, State, is_list_or_dict
 from .values import (
     REAL,
@@ -146,7 +147,8 @@ class Nested(Walker):
             if is_list_or_dict(contents):
                 parts = tuple(self._differentiable(one, node) for one in contents.parts)
                 return self.allocate(contents.with_parts(parts))
-            if isinstance(contents, InstanceContents) and self._has_numbers(value):
+            own = isinstance(contents, InstanceContents) and contents.cls not in INSTANCES
+            if own and self._has_numbers(value):
                 parts = tuple(self._part(one, node) for one in contents.parts)
                 return self.allocate(replace(contents.with_parts(parts), external=False))
         return self.refuse(node, "a derivative by this", ADVICE)

@@ -21,6 +21,7 @@ from .dicts import CLASSES as CLASSES_OF_DICTS
 from .form import refuse_own_methods
 from .read import is_made
 from .scope import HEAP_TYPE, Place, is_built_in
+from .standard import INSTANCES
 from .state import (
     OF_CLASS,
     DictContents,
@@ -192,7 +193,10 @@ class Objects(Walker):
             return self.fold(made, given, node)
         if made in CLASSES_OF_DICTS:
             return self.made_dict(made, args, keywords, node)
-        if made.__module__.split(".")[0] in ("numpy", "scipy", "wyrmling"):
+        if made in INSTANCES.values():
+            return self.instantiate(self.written_out(made.__name__, node), args, keywords, node)
+        package = made.__module__.split(".")[0]
+        if package in ("numpy", "scipy", "wyrmling") and made not in INSTANCES:
             self.refuse(node, f"an instance of {made.__name__}", "make it outside of the function")
         new = getattr(made, "__new__", None)
         if issubclass(made, tuple) and hasattr(made, "_fields"):
@@ -389,7 +393,7 @@ class Objects(Walker):
         if isinstance(value, Reference):
             contents = self.contents(value, node)
             if isinstance(contents, InstanceContents):
-                return contents.cls
+                return INSTANCES.get(contents.cls, contents.cls)
             if isinstance(contents, DictContents):
                 return contents.cls
             if isinstance(contents, GeneratorContents):

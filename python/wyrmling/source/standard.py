@@ -14,6 +14,7 @@ addition kept (A. Neumaier, Rundungsfehleranalyse einiger Verfahren zur Summatio
 
 from __future__ import annotations
 
+import collections
 import heapq
 import itertools
 import math
@@ -400,5 +401,7 @@ FUNCTIONS = {
 """Which function here is read for which of the library's."""
 TEXTS = (standard_arrays, standard_collections)
 MODULES = (__name__, *(one.__name__ for one in TEXTS))
+INSTANCES: dict[type, type] = {standard_collections.deque: collections.deque}
+"""The class in Python's library of instances of those classes that are read in their place."""
 FILES = (__file__, *(one.__file__ for one in TEXTS))
 """Where the texts are."""
