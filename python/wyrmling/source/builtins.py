@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from . import caching
 from .iterators import TAKERS, iterated, iterator
 from .nested import transform_name
 from .numbers import FOLDED
@@ -108,6 +109,8 @@ class Builtins(Walker):
         made = self.call_mathematics(found, args, keywords, node)
         if made is not None:
             return made
+        if found in caching.FUNCTIONS:
+            return self.cached(args, keywords, node)
         made = stand_in(self, function, args, keywords, node)
         if made is not None:
             return made
@@ -159,6 +162,8 @@ class Builtins(Walker):
             return self.pure(found, args, keywords, node)
         label = getattr(found, "__qualname__", None) or type(found).__qualname__
         if hasattr(found, "cache_info"):
+            if function.place is not None:
+                return self.call_cached_outside(function, args, keywords, node)
             advice = f"call {label}.__wrapped__, or use mode='trace'"
             self.refuse(node, f"a call of {label}, which keeps its results,", advice)
         return self.refuse(

@@ -9,6 +9,9 @@ from typing import Any
 class Operations:
     """What one part does for others."""
 
+    printed: Any
+    """The cell of what is printed, if something is (``texts.py``)."""
+
     def decide(
         self,
         condition: Any,
@@ -284,6 +287,27 @@ class Operations:
 
     def update(self, owner: Any, other: Any, node: ast.AST) -> None:
         """Gives a dict the items of another, or of pairs (``dicts.py``)."""
+
+    def cached(self, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``cache(f)`` or ``lru_cache(…)`` (``caching.py``)."""
+
+    def call_cached_outside(
+        self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """A call of what was decorated outside of the function (``caching.py``)."""
+
+    def inline(
+        self,
+        function: Any,
+        args: Sequence[Any],
+        keywords: dict[str, Any],
+        node: ast.AST,
+        is_kept: bool = False,
+    ) -> Any:
+        """The body of a function, with its arguments bound (``calls.py``)."""
+
+    def closure_of(self, function: Any, place: Any, node: ast.AST) -> Any:
+        """A Python function as a value (``calls.py``)."""
 
     def made_dict(
         self, cls: type, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
