@@ -20,7 +20,7 @@ from .raising import Ended
 from .recursion import DEEPEST, Recursions
 from .refuse import SourceError, Unreadable
 from .refuse import at as refuse_at
-from .stand_ins import text_of_norm
+from .stand_ins import SILENT, UNCHANGED, called_silently, expect_unchanged, text_of_norm
 from .state import CellContents, DictContents
 from .values import (
     Applied,
@@ -124,6 +124,10 @@ class Calls(Recursions, Caching):
             return self.call(function.function, [*function.args, *args], given, node)
         if isinstance(function, Lazy) and function.name == CACHED:
             return self.call_cached(function.over[0], args, keywords, node)
+        if isinstance(function, Lazy) and function.name == SILENT:
+            return called_silently(self, function.over[0], args, node)
+        if isinstance(function, Lazy) and function.name == UNCHANGED:
+            return expect_unchanged(self, function.node, node)
         if isinstance(function, Lazy) and function.name in ("grad", "value_and_grad"):
             return self.call_transformed(function, args, keywords, node)
         if isinstance(function, MethodOf):

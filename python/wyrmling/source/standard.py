@@ -18,6 +18,7 @@ import collections
 import heapq
 import itertools
 import math
+import operator
 
 import numpy as np
 
@@ -335,6 +336,28 @@ def permutations(iterable, r=None):
     return each([row for row, _ in rows])
 
 
+def itemgetter(item, /, *items):
+    if not items:
+        return lambda obj, /: obj[item]
+    return lambda obj, /: tuple([obj[one] for one in (item, *items)])
+
+
+def resolved(obj, path):
+    for name in path.split("."):
+        obj = getattr(obj, name)
+    return obj
+
+
+def attrgetter(attr, /, *attrs):
+    if not attrs:
+        return lambda obj, /: resolved(obj, attr)
+    return lambda obj, /: tuple([resolved(obj, one) for one in (attr, *attrs)])
+
+
+def methodcaller(name, /, *args, **kwargs):
+    return lambda obj, /: getattr(obj, name)(*args, **kwargs)
+
+
 def bit_length(number):
     rest, found = abs(int(number)), 0
     while rest:
@@ -392,6 +415,7 @@ WRITTEN = (
     (itertools, (chain, pairwise, accumulate, starmap, takewhile, dropwhile)),
     (itertools, (product, combinations, combinations_with_replacement, permutations)),
     (itertools, (count, cycle, repeat, islice, compress, filterfalse, zip_longest)),
+    (operator, (itemgetter, attrgetter, methodcaller)),
     (heapq, (heapify, heappop, heappush)),
     *standard_arrays.WRITTEN,
 )

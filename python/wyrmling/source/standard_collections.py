@@ -160,6 +160,28 @@ class deque:
         return self
 
 
+def groupby(iterable, key, unchanged):
+    """Groups are read as lists, before they are gone through: neither what they are made of nor
+    what the keys depend on may be changed meanwhile, which ``unchanged`` finds out.
+    """
+    begun, current, group = False, None, []
+    for item in iterable:
+        value = item if key is None else key(item)
+        if begun and (current,) != (value,):
+            yield current, iter(group)
+            unchanged()
+            group.clear()
+            group = []
+        if not group:
+            current = value
+        begun = True
+        group.append(item)
+    if begun:
+        yield current, iter(group)
+        unchanged()
+        group.clear()
+
+
 def counter_update(counter, iterable=None, /, **kwds):
     if isinstance(iterable, dict):
         if counter:
