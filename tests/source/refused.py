@@ -44,6 +44,7 @@ REFUSED = {
     "groups_and_getters.list_of_groups_grows",
     "grown_lists.found_in_a_recursion",
     "grown_lists.identity_of_an_item",
+    "computed_attributes.member_by_a_value_of_another_type",
     "computed_lengths.of_several_kinds",
     "computed_lengths.returned_as_a_list",
     "computed_lengths.row_is_written_after",

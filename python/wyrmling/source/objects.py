@@ -9,6 +9,8 @@ from __future__ import annotations
 import abc
 import ast
 import dataclasses
+import enum
+import functools
 import types
 from collections.abc import Sequence
 from dataclasses import replace
@@ -111,6 +113,8 @@ class Objects(Walker):
             return self.call(function, [value], {}, node)
         if name in contents.names:
             return contents.values[contents.names.index(name)]
+        if isinstance(member, functools.cached_property) and place is not None:
+            return self._computed_once(value, member, place, node)
         if name == "__class__":
             return Known(cls, contents.place)
         if member is MISSING:
@@ -118,6 +122,22 @@ class Objects(Walker):
                 self.refuse(node, "a class with __getattr__", "give it attributes")
             self.leave(f"there is no attribute {name!r}", node)
         return self._class_member(value, cls, contents.place, member, place, node)
+
+    def _computed_once(self, value: Reference, member: Any, place: Place, node: ast.AST) -> Any:
+        """A ``cached_property``, which becomes an attribute of the instance; of one that is given
+        it is computed anew.
+        """
+        self.needs.test(place, ("is", member))
+        found = self.call(Known(member.func, place.attribute("func")), [value], {}, node)
+        contents = self.contents(value, node)
+        if contents.external:
+            return found
+        if not contents.cls.__dictoffset__:
+            self.leave("a cached property of a class with slots", node, TypeError)
+        found = self.kept(found, node)
+        names, values = (*contents.names, member.attrname), (*contents.values, found)
+        self.store(value, replace(contents, names=names, values=values), node)
+        return found
 
     def _class_member(
         self, value: Any, cls: type, owner: Any, member: Any, place: Any, node: ast.AST
@@ -191,6 +211,8 @@ class Objects(Walker):
         if made in (np.dtype, np.finfo, np.iinfo) and not keywords:
             given = [self.constant_of(one, node, "an argument that is computed") for one in args]
             return self.fold(made, given, node)
+        if isinstance(made, enum.EnumMeta) and len(args) == 1 and not keywords:
+            return self._member_of_value(cls, args[0], node)
         if made in CLASSES_OF_DICTS:
             return self.made_dict(made, args, keywords, node)
         if made in INSTANCES.values():
@@ -222,6 +244,14 @@ class Objects(Walker):
             elif args or keywords:
                 self.leave("a class takes no arguments", node)
         return value
+
+    def _member_of_value(self, cls: Known, value: Any, node: ast.AST) -> Any:
+        """The member of an enumeration that has a value."""
+        wanted = self.constant_of(value, node, "a member by a value that is computed")
+        for name, member in cls.object.__members__.items():
+            if type(member.value) is type(wanted) and member.value == wanted:
+                return self.attribute(cls, name, node)
+        return self.refuse(node, "such a member of an enumeration", "name the member")
 
     def _expect_members(self, cls: type, place: Place) -> None:
         """At each call a class and those that it is derived from have members of the same names:
