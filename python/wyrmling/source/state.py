@@ -7,6 +7,7 @@ being written.
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,7 @@ from .values import (
     is_iterator,
 )
 
+MISSING = object()
 PLAIN_KEYS = (int, float, str, bytes, tuple, type(None))
 """What a set may have: their hashes and comparisons run no code of the caller's."""
 
@@ -307,6 +309,14 @@ def reachable(state: State, roots: Iterable[Any]) -> set[int]:
 def names_of(state: State) -> list[Any]:
     """All values that names stand for."""
     return [value for names in state.environments for value in names.values()]
+
+
+def differing(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterable[str]:
+    """The names that do not stand for one value in both. There may be many, most of which do."""
+    if len(ours) == len(theirs) and all(map(operator.is_, ours, theirs)):
+        return itertools.compress(ours, map(operator.is_not, ours.values(), theirs.values()))
+    known = (name for name, value in theirs.items() if ours.get(name, MISSING) is not value)
+    return itertools.chain(ours.keys() - theirs.keys(), known)
 
 
 def bases_of(value: Any) -> frozenset[int]:
