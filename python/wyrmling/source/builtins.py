@@ -123,10 +123,12 @@ class Builtins(Walker):
             return self.accumulate(
                 args[0], first, lambda total, one: self.binary("Mult", total, one, node), node
             )
-        if found is np.float64 and len(args) == 1:
+        if found in (np.float64, np.float32) and len(args) == 1:
             value = number_in(self, args[0])
-        if found is np.float64 and len(args) == 1 and isinstance(value, Number):
-            return Number("float64", self.as_real(value, "float", node), value.sources)
+            if isinstance(value, Number):
+                kind = "float32" if found is np.float32 else "float"
+                made = self.as_real(value, kind, node)
+                return Number(found.__name__, made, value.sources)
         if found is functools.reduce:
             return self._reduce(args, node)
         owner = getattr(found, "__self__", None)

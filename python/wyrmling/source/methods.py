@@ -114,6 +114,10 @@ class Methods(Walker):
             self.ask_kind(owner)
             plain = int if owner.kind == "int64" else float
             return self.call(Known(plain), [owner], {}, node)
+        if name == "astype" and len(args) == 1 and not keywords and owner.kind in REAL:
+            wanted = np.dtype(self.constant_of(args[0], node, "a type that is computed"))
+            if wanted in (np.float64, np.float32):
+                return self.call(Known(wanted.type), [owner], {}, node)
         if name in OF_ONE_NUMBER and owner.kind in ("float64", "float32"):
             return self.call(Known(getattr(np, name)), [owner, *args], keywords, node)
         if name in ("any", "all") and not (args or keywords) and owner.kind == "numpy_bool":
