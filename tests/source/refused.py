@@ -19,7 +19,6 @@ REFUSED = {
     "arrays_without_axes.changed_in_place",
     "arrays_without_axes.in_single_precision",
     "arrays_without_axes.powers",
-    "arrays_without_axes.shape_of_it",
     "at_last.import_of_no_module",
     "at_last.import_of_what_is_not_there",
     "at_last.method_of_an_argument",

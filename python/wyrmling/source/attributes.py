@@ -15,6 +15,7 @@ import numpy as np
 
 from .._core import Variable
 from .objects import MISSING, Objects, member_of
+from .singles import METHODS
 from .state import OF_CLASS, ArrayContents, DictContents, InstanceContents
 from .values import (
     Applied,
@@ -26,6 +27,7 @@ from .values import (
     Number,
     Reference,
     Row,
+    Single,
     Traced,
 )
 
@@ -65,6 +67,8 @@ class Attributes(Objects):
                 return self._method(OF_CLASS[type(contents)], name, value, node)
             if isinstance(contents, ArrayContents):
                 return self._array_attribute(value, contents.value, name, node)
+        if isinstance(value, Single):
+            return self._of_single(value, name, node)
         if isinstance(value, Traced):
             return self._method(np.ndarray, name, value, node)
         if isinstance(value, Array):
@@ -125,6 +129,17 @@ class Attributes(Objects):
         if name == "dtype":
             return Known(array.dtype)
         return self._method(np.ndarray, name, value, node)
+
+    def _of_single(self, value: Single, name: str, node: ast.AST) -> Any:
+        if name in ("ndim", "size"):
+            return Known(0 if name == "ndim" else 1)
+        if name == "shape":
+            return Row(())
+        if name == "dtype":
+            return Known(np.dtype(value.number.kind))
+        if name not in METHODS:
+            self.refuse(node, f"the attribute {name!r} of an array without axes", "use float(...)")
+        return MethodOf(name, value.number)
 
     def _of_row(self, value: Row, name: str, node: ast.AST) -> Any:
         fields = getattr(value.cls, "_fields", ())

@@ -20,6 +20,7 @@ from .numbers import FOLDED
 from .objects import member_of
 from .read import is_made
 from .scope import is_built_in
+from .singles import with_numbers
 from .splicing import integer_of, is_own_function, is_primitive, number_in, own_of_scipy
 from .stand_ins import stand_in
 from .state import DictContents, InstanceContents, SetContents
@@ -37,7 +38,6 @@ from .values import (
     Reference,
     Row,
     kind_of,
-    number_of,
 )
 from .walker import Walker
 
@@ -84,8 +84,9 @@ class Builtins(Walker):
             args = [integer_of(self, number_in(self, arg), node) for arg in args]
         elif getattr(found, "__module__", None) == "math":
             args = [number_in(self, arg) for arg in args]
-        elif isinstance(found, np.ufunc):
-            args = [number_of(arg) for arg in args]
+        elif self._is_numpy(found) and hasattr(found, "__name__"):
+            args = [with_numbers(self, found, arg) for arg in args]
+            keywords = {key: with_numbers(self, found, one) for key, one in keywords.items()}
         if getattr(builtins, name, None) is found:
             method = getattr(self, f"builtin_{name}", None)
             if method is not None:

@@ -30,6 +30,7 @@ from .values import (
     Range,
     Reference,
     Row,
+    Single,
     Traced,
     is_index,
     kind_of,
@@ -133,6 +134,8 @@ class Containers(Walker):
                 return self.call(method, [index], {}, node)
         if isinstance(value, Array | Traced) or kind_of(value) in ("float64", "float32"):
             return self.array_item(value, index, node)
+        if isinstance(value, Single) and index == Row(()):
+            return value.number
         if isinstance(value, Range):
             return self._of_range(value, index, node)
         if isinstance(value, Known):

@@ -30,6 +30,7 @@ from .values import (
     is_integers,
     is_none,
     kind_of,
+    number_of,
 )
 from .walker import Walker
 
@@ -172,7 +173,7 @@ def _text_for(
         return None if isinstance(weights, Known) else "average"
     if found is np.piecewise and not (walker.is_array(args[0]) and not walker.is_array(args[1])):
         return None
-    kinds = set(map(kind_of, args))
+    kinds = {kind_of(number_of(arg)) for arg in args}
     if found is np.arange and (keywords or not kinds & {"float", "float64"} or "float32" in kinds):
         return None
     at = {np.searchsorted: 1, np.digitize: 0}.get(found)
