@@ -20,7 +20,14 @@ from .raising import Ended
 from .recursion import DEEPEST, Recursions
 from .refuse import SourceError, Unreadable
 from .refuse import at as refuse_at
-from .stand_ins import SILENT, UNCHANGED, called_silently, expect_unchanged, text_of_norm
+from .stand_ins import (
+    SILENT,
+    UNCHANGED,
+    called_silently,
+    expect_unchanged,
+    of_statistics,
+    text_of_norm,
+)
 from .state import CellContents, DictContents
 from .values import (
     Applied,
@@ -169,6 +176,8 @@ class Calls(Recursions, Caching):
         if function.__module__ in standard.MODULES:
             return False
         if function in copying.FUNCTIONS or function in caching.FUNCTIONS:
+            return True
+        if of_statistics(function):
             return True
         modules = (getattr(function, "__module__", None), function.__globals__.get("__name__"))
         if str(modules[1]).startswith(READ_MODULES):

@@ -9,6 +9,7 @@ import ast
 import itertools
 import math
 import operator
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,6 +40,8 @@ OF_INTEGERS = (np.searchsorted, np.digitize, np.unravel_index, np.clip, np.where
 GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 SILENT = "silent"
 """The name of a function that may not print."""
+STATISTICS = frozenset({"mean", "pstdev", "pvariance", "stdev", "variance"})
+"""Functions of ``statistics``: it adds fractions, which the sums in the texts are as good as."""
 UNCHANGED = "unchanged"
 """The name of a value that is called to find out whether objects are as they were."""
 MODULES = frozenset({"math", "itertools", "_bisect", "_heapq", "numpy", "operator"})
@@ -63,6 +66,12 @@ def stand_in(
             return read("vectorized", [inner, Known(types[0]), *args])
     if any(found is one for one in FUNCTIONS) and len(args) == 1 and not keywords:
         return copied(walker, args[0], found.__name__ == "deepcopy", node, {})
+    if of_statistics(found):
+        data = walker.list_or_row(args[0], node) if args else None
+        kinds = set(map(kind_of, data[1])) if data else set()
+        if "float" not in kinds or kinds - {"float", "int", "bool"}:
+            walker.refuse(node, f"{found.__name__} of this", "give it a list of floats")
+        return read(found.__name__, args)
     if found is itertools.groupby:
         return _grouped(walker, args, keywords, node)
     if hasattr(found, "__name__") and getattr(found, "__module__", None) in MODULES:
@@ -138,6 +147,13 @@ def expect_unchanged(walker: Walker, seen: dict[int, Any], node: ast.AST) -> Kno
     if any(heap.get(one) is not old and heap.get(one) != old for one, old in seen.items()):
         walker.refuse(node, "a change of what groupby goes through or asks", "make a list of it")
     return Known(None)
+
+
+def of_statistics(function: Any) -> bool:
+    """Whether a text is read for a function of ``statistics``, which is not loaded for this."""
+    module = sys.modules.get("statistics")
+    name = getattr(function, "__name__", "")
+    return module is not None and name in STATISTICS and getattr(module, name) is function
 
 
 def text_of_norm(function: Any) -> str | None:

@@ -336,6 +336,39 @@ def permutations(iterable, r=None):
     return each([row for row, _ in rows])
 
 
+def mean(data):
+    return math.fsum(data) / len(data)
+
+
+def squares_about(data, centre):
+    """The sum of squares about a number; about the mean if there is none, of which the error is
+    taken off (the corrected two-pass algorithm: Chan, Golub and LeVeque, 1983).
+    """
+    if centre is not None:
+        return math.fsum([(x - centre) ** 2 for x in data])
+    middle = mean(data)
+    apart = [x - middle for x in data]
+    return math.fsum([x * x for x in apart]) - math.fsum(apart) ** 2 / len(data)
+
+
+def variance(data, xbar=None):
+    if len(data) < 2:
+        raise ValueError("variance requires at least two data points")
+    return squares_about(data, xbar) / (len(data) - 1)
+
+
+def pvariance(data, mu=None):
+    return squares_about(data, mu) / len(data)
+
+
+def stdev(data, xbar=None):
+    return math.sqrt(variance(data, xbar))
+
+
+def pstdev(data, mu=None):
+    return math.sqrt(pvariance(data, mu))
+
+
 def itemgetter(item, /, *items):
     if not items:
         return lambda obj, /: obj[item]
