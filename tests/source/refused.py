@@ -36,6 +36,8 @@ REFUSED = {
     "captured_objects.truth_of_a_decimal",
     "captured_objects.truth_of_an_empty_queue",
     "closures.function_composed_in_a_loop",
+    "closures.name_of_what_wraps",
+    "closures.whether_it_wraps",
     "comprehensions.next_of_an_iterator",
     "groups_and_getters.key_of_groups_changes",
     "groups_and_getters.key_of_groups_that_counts",

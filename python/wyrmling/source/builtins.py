@@ -451,6 +451,8 @@ class Builtins(Walker):
     def _has(self, value: Any, name: str, node: ast.AST, is_read: bool = False) -> bool:
         """Whether there is an attribute. A property says so when it is read, where it may raise."""
         self.ask_kind(value)
+        if isinstance(value, Closure) and name == "__wrapped__":
+            self.refuse(node, "whether a function wraps another", "call the function")
         if isinstance(value, Known):
             if value.place is not None and self.class_of(value) is not None:
                 self.refuse(node, "a question for an attribute of this", "read the attribute")

@@ -23,6 +23,7 @@ from .refuse import at as refuse_at
 from .stand_ins import (
     SILENT,
     UNCHANGED,
+    WRAPPERS,
     called_silently,
     expect_unchanged,
     of_statistics,
@@ -177,7 +178,7 @@ class Calls(Recursions, Caching):
             return False
         if function in copying.FUNCTIONS or function in caching.FUNCTIONS:
             return True
-        if of_statistics(function):
+        if of_statistics(function) or function in WRAPPERS:
             return True
         modules = (getattr(function, "__module__", None), function.__globals__.get("__name__"))
         if str(modules[1]).startswith(READ_MODULES):

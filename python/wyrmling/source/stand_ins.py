@@ -6,6 +6,7 @@ One is read where arguments are computed: of known ones the function itself says
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import math
 import operator
@@ -38,6 +39,7 @@ from .walker import Walker
 OF_INTEGERS = (np.searchsorted, np.digitize, np.unravel_index, np.clip, np.where)
 """Functions that give integers of NumPy's."""
 GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
+WRAPPERS = (functools.wraps, functools.update_wrapper)
 SILENT = "silent"
 """The name of a function that may not print."""
 STATISTICS = frozenset({"mean", "pstdev", "pvariance", "stdev", "variance"})
@@ -71,6 +73,8 @@ def stand_in(
         kinds = set(map(kind_of, data[1])) if data else set()
         if "float" not in kinds or kinds - {"float", "int", "bool"}:
             walker.refuse(node, f"{found.__name__} of this", "give it a list of floats")
+        return read(found.__name__, args)
+    if found in WRAPPERS:
         return read(found.__name__, args)
     if found is itertools.groupby:
         return _grouped(walker, args, keywords, node)

@@ -391,6 +391,15 @@ def methodcaller(name, /, *args, **kwargs):
     return lambda obj, /: getattr(obj, name)(*args, **kwargs)
 
 
+def wraps(wrapped, assigned=(), updated=()):
+    """Names and documentation of functions that are made in the text are refused when asked for."""
+    return lambda wrapper: wrapper
+
+
+def update_wrapper(wrapper, wrapped, assigned=(), updated=()):
+    return wrapper
+
+
 def bit_length(number):
     rest, found = abs(int(number)), 0
     while rest:
