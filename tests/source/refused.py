@@ -45,6 +45,8 @@ REFUSED = {
     "groups_and_getters.list_of_groups_grows",
     "grown_lists.found_in_a_recursion",
     "grown_lists.identity_of_an_item",
+    "computed_attributes.deleted_of_a_frozen_instance",
+    "computed_attributes.deleted_property",
     "computed_attributes.member_by_a_value_of_another_type",
     "computed_lengths.of_several_kinds",
     "computed_lengths.returned_as_a_list",

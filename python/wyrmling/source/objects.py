@@ -377,6 +377,23 @@ class Objects(Walker):
             values.append(value)
         self.store(owner, replace(contents, names=tuple(names), values=tuple(values)), node)
 
+    def delete_attribute(self, owner: Any, name: str, node: ast.AST) -> None:
+        """``del owner.name``."""
+        contents: Any = self.contents(owner, node) if isinstance(owner, Reference) else None
+        own = isinstance(contents, InstanceContents)
+        if not own or member_of(contents.cls, "__delattr__", None) is not object.__delattr__:
+            self.refuse(node, "del of an attribute of this", "set it to None")
+        member = member_of(contents.cls, name, None)
+        slot = isinstance(member, types.MemberDescriptorType)
+        if hasattr(type(member), "__delete__") and not slot:
+            self.refuse(node, "del of a property", "set what it reads to None")
+        if name not in contents.names:
+            self.leave(f"there is no attribute {name!r}", node, AttributeError)
+        at = contents.names.index(name)
+        names = contents.names[:at] + contents.names[at + 1 :]
+        values = contents.values[:at] + contents.values[at + 1 :]
+        self.store(owner, replace(contents, names=names, values=values), node)
+
     @staticmethod
     def _is_frozen(cls: Any) -> bool:
         return bool(cls.__dataclass_params__.frozen)

@@ -288,6 +288,9 @@ class Operations:
     def update(self, owner: Any, other: Any, node: ast.AST) -> None:
         """Gives a dict the items of another, or of pairs (``dicts.py``)."""
 
+    def delete_attribute(self, owner: Any, name: str, node: ast.AST) -> None:
+        """``del owner.name`` (``objects.py``)."""
+
     def cached(self, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``cache(f)`` or ``lru_cache(…)`` (``caching.py``)."""
 

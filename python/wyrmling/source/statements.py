@@ -220,7 +220,8 @@ class Statements(Walker):
         elif isinstance(target, ast.Subscript):
             self.delete_item(*self.subscript(target), target)
         else:
-            self.refuse(target, "del of an attribute", "set it to None")
+            assert isinstance(target, ast.Attribute)
+            self.delete_attribute(self.evaluate(target.value), target.attr, target)
 
     def execute_FunctionDef(self, node: ast.FunctionDef) -> None:
         """``def name(…): …``."""

@@ -29,6 +29,14 @@ class Frozen:
         return self.value**2
 
 
+class WithDefault:
+    factor = 5.0
+
+    @property
+    def double(self):
+        return self.factor * 2
+
+
 class WithSlots:
     __slots__ = ("value",)
 
@@ -85,6 +93,54 @@ def asked_for_in_a_loop(x, n=300):
     for _ in range(n):
         total = total * 0.5 + made.triple
     return total
+
+
+@at(1.3)
+def computed_again_after_del(x):
+    made = Weighted(x)
+    before = made.triple
+    del made.triple
+    made.weight = x * x
+    return before * made.triple
+
+
+@at(1.3)
+def attribute_before_that_of_its_class(x):
+    made = WithDefault()
+    made.factor = x
+    before = made.factor
+    del made.factor
+    return before * made.factor
+
+
+@at(1.3)
+def attributes_that_are_not_there(x):
+    made = Weighted(x)
+    del made.weight
+    for name in ("weight", "triple"):
+        try:
+            x = x * getattr(made, name)
+        except AttributeError:
+            x = x + 1.0
+    try:
+        del made.weight
+    except AttributeError:
+        return x * hasattr(made, "weight")
+    return 0.0
+
+
+@at(1.3)
+def deleted_property(x):
+    made = WithDefault()
+    del made.double
+    return x
+
+
+@at(1.3)
+def deleted_of_a_frozen_instance(x):
+    made = Frozen(x)
+    del made.value
+    return x
 
 
 @at(1.3)
