@@ -307,7 +307,7 @@ class Builtins(Walker):
         """``dict(x, name=value)``."""
         made = self.allocate(DictContents((), ()))
         if args:
-            self.update(made, args[0], node)
+            self.update(made, args[0], node, pairs=True)
         for name, value in keywords.items():
             self.store_item(made, Known(name), value, node)
         return made

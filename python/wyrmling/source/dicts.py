@@ -50,14 +50,14 @@ class Dicts(Walker):
                 self.call_method("update", made, given, keywords, node)
         return made
 
-    def update(self, owner: Reference, other: Any, node: ast.AST) -> None:
-        """Gives a dict the items of another, or of pairs."""
+    def update(self, owner: Reference, other: Any, node: ast.AST, pairs: bool = False) -> None:
+        """Gives a dict the items of another, or of ``pairs`` where Python takes these too."""
         contents = self.contents(other, node) if isinstance(other, Reference) else None
         if isinstance(contents, DictContents):
             for key, value in zip(contents.keys, contents.values, strict=True):
                 self.store_item(owner, Known(key), value, node)
             return
-        if self.class_of(other) is not None:
+        if not pairs or self.class_of(other) is not None:
             self.refuse(node, "an update with this", "use a dict")
         for pair in self.listed(other, node):
             found = self.items(pair, node)

@@ -333,7 +333,7 @@ class Methods(Walker):
     ) -> Any:
         """``x.update(y, name=value)``."""
         for arg in args:
-            self.update(owner, arg, node)
+            self.update(owner, arg, node, pairs=True)
         for name, value in keywords.items():
             self.store_item(owner, Known(name), value, node)
         return Known(None)

@@ -285,7 +285,7 @@ class Operations:
     def member(self, value: Any, name: str, node: ast.AST) -> Any:
         """An attribute of an object that exists outside (``environment.py``)."""
 
-    def update(self, owner: Any, other: Any, node: ast.AST) -> None:
+    def update(self, owner: Any, other: Any, node: ast.AST, pairs: bool = False) -> None:
         """Gives a dict the items of another, or of pairs (``dicts.py``)."""
 
     def delete_attribute(self, owner: Any, name: str, node: ast.AST) -> None:

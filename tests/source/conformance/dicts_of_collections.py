@@ -172,6 +172,23 @@ def dict_of_pairs(x, y):
     return sum(d.values()) * last + len(key)
 
 
+@at(1.3, 0.7)
+def united_in_place_with_pairs(x, y):
+    d = {"a": x}
+    d |= [("a", y), ("b", x)]
+    return d["a"] * d["b"]
+
+
+@at(1.3)
+def stars_before_pairs(x):
+    return {**[("a", x)]}["a"]
+
+
+@at(1.3)
+def united_with_pairs(x):
+    return ({"b": x} | [("a", x)])["a"]
+
+
 @at(1.3)
 def pair_of_three(x):
     return dict([("a", x, 1)])["a"]
