@@ -20,7 +20,7 @@ import numpy as np
 
 from . import read
 from .state import DictContents, reachable
-from .values import Applied, Choice, Closure, Known, Lazy, Number, Reference, Row, kind_of
+from .values import Applied, Choice, Closure, Known, Lazy, Number, Reference, Row, is_none, kind_of
 from .walker import Walker
 
 FUNCTIONS = (functools.cache, functools.lru_cache)
@@ -39,10 +39,13 @@ class Caching(Walker):
 
     def cached(self, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``cache(f)``, ``lru_cache(f)`` and ``lru_cache(maxsize)``."""
-        if len(args) == 1 and not keywords and not is_size(args[0]):
+        if len(args) == 1 and not keywords and kind_of(args[0]) is None and not is_none(args[0]):
             return Lazy(CACHED, (args[0],))
         if len(args) > 2 or keywords.keys() - {"maxsize", "typed"}:
             self.leave("arguments do not fit", node)
+        size = args[0] if args else keywords.get("maxsize", Known(None))
+        if kind_of(size) not in ("int", "bool") and not is_none(size):
+            self.leave("a number of results to keep that is no integer", node, TypeError)
         return Applied(Known(functools.cache), ())
 
     def call_cached_outside(
@@ -149,11 +152,6 @@ class Caching(Walker):
             isinstance(value, Known) and isinstance(value.object, PLAIN)
         ):
             self.refuse(node, "such an argument of a function that keeps its results", CALL_WRAPPED)
-
-
-def is_size(value: Any) -> bool:
-    """Whether this is what ``lru_cache`` takes for the number of results to keep."""
-    return kind_of(value) is not None or (isinstance(value, Known) and value.object is None)
 
 
 def _key(value: Any) -> Hashable:

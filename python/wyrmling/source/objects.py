@@ -23,7 +23,7 @@ from .dicts import CLASSES as CLASSES_OF_DICTS
 from .form import refuse_own_methods
 from .read import is_made
 from .scope import HEAP_TYPE, Place, is_built_in
-from .standard import INSTANCES
+from .standard import FILES, INSTANCES
 from .state import (
     OF_CLASS,
     DictContents,
@@ -104,6 +104,7 @@ class Objects(Walker):
         self, value: Reference, contents: InstanceContents, name: str, node: ast.AST
     ) -> Any:
         cls = contents.cls
+        self._expect_shown(cls, name, node)
         member = member_of(cls, name, MISSING)
         place = None if contents.place is None else contents.place.attribute(name)
         if isinstance(member, property):
@@ -122,6 +123,15 @@ class Objects(Walker):
                 self.refuse(node, "a class with __getattr__", "give it attributes")
             self.leave(f"there is no attribute {name!r}", node)
         return self._class_member(value, cls, contents.place, member, place, node)
+
+    def _expect_shown(self, cls: type, name: str, node: ast.AST) -> None:
+        """Leaves for an attribute that a class has which is read in place of one of the library's,
+        and that one has not: its own text alone uses it.
+        """
+        stands_for = INSTANCES.get(cls)
+        hidden = stands_for is not None and not hasattr(stands_for, name)
+        if hidden and self.frame.reading.file not in FILES:
+            self.leave(f"there is no attribute {name!r}", node, AttributeError)
 
     def _computed_once(self, value: Reference, member: Any, place: Place, node: ast.AST) -> Any:
         """A ``cached_property``, which becomes an attribute of the instance; of one that is given
@@ -349,6 +359,7 @@ class Objects(Walker):
         contents = self.contents(owner, node)
         if not isinstance(contents, InstanceContents):
             self.leave("this has no attributes that can be set", node)
+        self._expect_shown(contents.cls, name, node)
         setter = member_of(contents.cls, "__setattr__", None)
         if setter is not object.__setattr__:
             generated = isinstance(setter, types.FunctionType) and dataclasses.is_dataclass(

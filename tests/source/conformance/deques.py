@@ -214,3 +214,13 @@ def copied_by_copy(x):
 @at(1.3, 0.7)
 def two_in_turn(x, y):
     return sum(a * b for a, b in zip(deque([x, y]), deque([y, x]), strict=True))
+
+
+@at(1.3)
+def attribute_of_the_text_alone(x):
+    d = deque([x])
+    try:
+        d._items = [2.0]
+    except AttributeError:
+        x = x * 2
+    return x * len(d._items)
