@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import wyrmling as wy
+from wyrmling.source.singles import FUNCTIONS
 
 ARRAYS = [
     "np.where(x > 0, x, 0.0)",
@@ -76,3 +77,86 @@ def test_the_arrays_are_numpys(expression):
     """Else the test above tests nothing."""
     y = eval(expression, {"np": np, "wy": wy, "x": 1.5, "v": np.array([2.0, 3.0])})
     assert isinstance(y, np.ndarray)
+
+
+JOINERS = ["column_stack", "concatenate", "dstack", "hstack", "stack", "vstack"]
+GIVEN = [
+    "np.{}(x)",
+    "np.{}([x, 2 * x])",
+    "np.{}(x, 0.5)",
+    "np.{}(0.5, x)",
+    "np.{}((x, 0.5))",
+    "np.{}(x > 0, x, 1.0)",
+    "np.{}(x, 0.1, 0.7)",
+    "np.{}(x, axis=None)",
+    "np.{}(x, 2)",
+    "np.{}(2, x)",
+    "np.{}(x, [0.0, 1.0], [x, 2.0])",
+    "np.{}([[x], [0.5]])",
+]
+
+
+def numpys(expression):
+    text = f"def f(x):\n    return {expression}\n"
+    name = f"<given {expression}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    space = {"np": np}
+    exec(compile(text, name, "exec"), space)
+    return space["f"]
+
+
+def kinds(result):
+    if isinstance(result, tuple | list):
+        return type(result), [kinds(one) for one in result]
+    return type(result), np.shape(result), np.asarray(result).dtype
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", [*sorted(FUNCTIONS - {"item"}), *JOINERS, "exp", "hypot"])
+def test_functions_of_one_that_is_given_are_numpys(name, dtype):
+    """Of the type and kind that NumPy gives, wherever the function is read."""
+    read = 0
+    for form in GIVEN:
+        f = numpys(form.format(name))
+        x = np.array(0.6, dtype)
+        try:
+            expected = f(x)
+        except (TypeError, ValueError, IndexError, AttributeError):
+            continue
+        try:
+            found = wy.compile(f, mode="source")(x)
+        except wy.SourceError:
+            continue
+        read += 1
+        assert kinds(found) == kinds(expected), form
+        np.testing.assert_allclose(found, expected, rtol=1e-6, err_msg=form)
+        assert x == dtype(0.6)
+    assert read
+
+
+@pytest.mark.parametrize("expression", ["np.asarray(x)", "np.atleast_1d(x)", "np.transpose(x)"])
+def test_what_may_be_the_array_itself_is_refused(expression):
+    with pytest.raises(wy.SourceError):
+        wy.compile(numpys(expression), mode="source")(np.array(0.6))
+
+
+@pytest.mark.parametrize("name", ["isnan", "isinf", "isfinite", "signbit", "exp"])
+def test_what_is_written_to_is_refused(name):
+    """The second argument of a function of one is where it writes."""
+    f = numpys(f"np.{name}(1.7, x)")
+    with pytest.raises(wy.SourceError, match="writes to such an array"):
+        wy.compile(f, mode="source")(np.array(0.6))
+    x = np.array(0.6)
+    assert wy.compile(f)(x) is x or name == "signbit"
+
+
+def test_attributes_and_methods_of_one_that_is_given():
+    def f(x, scale):
+        kinds = x.ndim + x.size + len(x.shape) + (x.dtype == np.float32)
+        return x.sum() * x.item() + x.clip(0.1, 0.5) * scale + x[()] * kinds + x.mean() * x.max()
+
+    for x in (np.array(0.6), np.array(0.6, np.float32)):
+        value, slope = wy.value_and_grad(f, 1, mode="source")(x, 2.0)
+        assert value == pytest.approx(f(x, 2.0), rel=1e-6)
+        assert slope == 0.5

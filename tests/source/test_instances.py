@@ -370,7 +370,7 @@ def test_cached_properties_are_computed_again():
 
     found = Cached(3.0)
     assert found.square == 9.0
-    for mode in ("trace", "auto"):
+    for mode in MODES:
         g = twice(lambda mode=mode: vars(wy.grad(lambda c: c.square, mode=mode)(found)))
         assert g == {"x": 6.0}
     assert vars(found) == {"x": 3.0, "square": 9.0}

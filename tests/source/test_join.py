@@ -6,6 +6,7 @@ import pytest
 from reading import agrees, leaves, read
 
 from wyrmling.source.refuse import SourceError
+from wyrmling.source.state import differing
 
 
 def alias_or_copy(x, flag):
@@ -386,3 +387,15 @@ def test_conditions_that_raise():
         agrees(condition_that_raises, 1.5, flag)
         agrees(condition_that_raises_after_a_break, 1.5, flag)
     agrees(lambda flag: flag.real, True)
+
+
+def test_names_that_differ_are_found_in_any_order():
+    """A way may have names that another has not, or the same in another order."""
+    one, two, three = object(), object(), object()
+    same = {"a": one, "b": two}
+    assert [*differing(same, dict(same))] == []
+    assert [*differing(same, {"a": one, "b": three})] == ["b"]
+    assert [*differing(same, {"b": two, "a": one})] == []
+    assert [*differing(same, {"b": three, "a": one})] == ["b"]
+    assert sorted(differing(same, {"a": one, "c": three})) == ["b", "c"]
+    assert [*differing(same, {"a": one})] == ["b"]

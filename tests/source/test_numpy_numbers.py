@@ -167,3 +167,39 @@ def test_arrays_of_several_types_are_refused_as_what_they_are():
 
     with pytest.raises(wy.SourceError, match="one of several things"):
         wy.grad(f, mode="source")(np.ones(2, np.float32), np.ones(2, np.float32))
+
+
+ROUNDED = {
+    "float32 of a float": lambda x: np.float32(x * 0.1) * 3.0,
+    "float32 of float64": lambda x: np.float32(np.float64(x) / 3) + np.float32(math.pi),
+    "float32 of an integer": lambda x: np.float32(int(x)) * x,
+    "float64 of float32": lambda x: np.float64(np.float32(x)) * 1.1,
+    "astype": lambda x: np.float64(x).astype(np.float32) * 0.1 + np.float32(x).astype("f8"),
+    "digits of float64": lambda x: round(np.float64(x) / 7, 2) + round(np.float64(x), -1),
+    "digits of float32": lambda x: round(np.float32(x), 1) * np.float32(0.3),
+}
+
+
+@pytest.mark.parametrize("x", [1.2345678, -77.125, 0.15, 1e300, math.inf, -0.0])
+@pytest.mark.parametrize("name", ROUNDED)
+def test_numbers_of_another_precision_are_numpys(name, x):
+    f = ROUNDED[name]
+    with np.errstate(all="ignore"):
+        expected = outcome(f, x)
+        found = outcome(wy.compile(f, mode="source"), x)
+    assert isinstance(found, Raised) == isinstance(expected, Raised)
+    assert type(found) is type(expected)
+    assert isinstance(expected, Raised) or same(found, expected)
+
+
+def test_a_sum_that_is_rounded_in_each_turn_has_a_gradient():
+    def f(x):
+        total = np.float32(0)
+        for value in x:
+            total = np.float32(total + np.float64(value) * 0.1)
+        return total
+
+    x = np.array([1.1, 2.3, -0.7])
+    value, gradient = wy.value_and_grad(f, mode="source")(x)
+    assert same(value, f(x))
+    np.testing.assert_allclose(gradient, [0.1, 0.1, 0.1], rtol=1e-7)

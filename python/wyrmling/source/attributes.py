@@ -8,13 +8,15 @@ from __future__ import annotations
 import ast
 import functools
 import types
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
 
 from .._core import Variable
 from .objects import MISSING, Objects, member_of
-from .state import OF_CLASS, ArrayContents, InstanceContents
+from .singles import METHODS
+from .state import OF_CLASS, ArrayContents, DictContents, InstanceContents
 from .values import (
     Applied,
     Array,
@@ -25,6 +27,7 @@ from .values import (
     Number,
     Reference,
     Row,
+    Single,
     Traced,
 )
 
@@ -56,10 +59,16 @@ class Attributes(Objects):
             contents = self.contents(value, node)
             if isinstance(contents, InstanceContents):
                 return self._of_instance(value, contents, name, node)
+            if isinstance(contents, DictContents):
+                if name == "default_factory" and contents.cls is defaultdict:
+                    return Known(None) if contents.factory is None else contents.factory
+                return self._method(contents.cls, name, value, node)
             if type(contents) in OF_CLASS:
                 return self._method(OF_CLASS[type(contents)], name, value, node)
             if isinstance(contents, ArrayContents):
                 return self._array_attribute(value, contents.value, name, node)
+        if isinstance(value, Single):
+            return self._of_single(value, name, node)
         if isinstance(value, Traced):
             return self._method(np.ndarray, name, value, node)
         if isinstance(value, Array):
@@ -71,7 +80,7 @@ class Attributes(Objects):
     def _method(self, kind: type, name: str, value: Any, node: ast.AST) -> Any:
         if not hasattr(kind, name):
             self.leave(f"there is no attribute {name!r}", node)
-        if kind not in (list, dict, set) and not _has_variable(name):
+        if not issubclass(kind, list | dict | set) and not _has_variable(name):
             self.ask_kind(value)
         return MethodOf(name, value)
 
@@ -120,6 +129,17 @@ class Attributes(Objects):
         if name == "dtype":
             return Known(array.dtype)
         return self._method(np.ndarray, name, value, node)
+
+    def _of_single(self, value: Single, name: str, node: ast.AST) -> Any:
+        if name in ("ndim", "size"):
+            return Known(0 if name == "ndim" else 1)
+        if name == "shape":
+            return Row(())
+        if name == "dtype":
+            return Known(np.dtype(value.number.kind))
+        if name not in METHODS:
+            self.refuse(node, f"the attribute {name!r} of an array without axes", "use float(...)")
+        return MethodOf(name, value.number)
 
     def _of_row(self, value: Row, name: str, node: ast.AST) -> Any:
         fields = getattr(value.cls, "_fields", ())

@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from . import caching
 from .iterators import TAKERS, iterated, iterator
 from .nested import transform_name
 from .numbers import FOLDED
 from .objects import member_of
 from .read import is_made
 from .scope import is_built_in
+from .singles import with_numbers
 from .splicing import integer_of, is_own_function, is_primitive, number_in, own_of_scipy
 from .stand_ins import stand_in
 from .state import DictContents, InstanceContents, SetContents
@@ -36,7 +38,6 @@ from .values import (
     Reference,
     Row,
     kind_of,
-    number_of,
 )
 from .walker import Walker
 
@@ -83,8 +84,9 @@ class Builtins(Walker):
             args = [integer_of(self, number_in(self, arg), node) for arg in args]
         elif getattr(found, "__module__", None) == "math":
             args = [number_in(self, arg) for arg in args]
-        elif isinstance(found, np.ufunc):
-            args = [number_of(arg) for arg in args]
+        elif self._is_numpy(found) and hasattr(found, "__name__"):
+            args = [with_numbers(self, found, arg) for arg in args]
+            keywords = {key: with_numbers(self, found, one) for key, one in keywords.items()}
         if getattr(builtins, name, None) is found:
             method = getattr(self, f"builtin_{name}", None)
             if method is not None:
@@ -108,6 +110,8 @@ class Builtins(Walker):
         made = self.call_mathematics(found, args, keywords, node)
         if made is not None:
             return made
+        if found in caching.FUNCTIONS:
+            return self.cached(args, keywords, node)
         made = stand_in(self, function, args, keywords, node)
         if made is not None:
             return made
@@ -120,10 +124,12 @@ class Builtins(Walker):
             return self.accumulate(
                 args[0], first, lambda total, one: self.binary("Mult", total, one, node), node
             )
-        if found is np.float64 and len(args) == 1:
+        if found in (np.float64, np.float32) and len(args) == 1:
             value = number_in(self, args[0])
-        if found is np.float64 and len(args) == 1 and isinstance(value, Number):
-            return Number("float64", self.as_real(value, "float", node), value.sources)
+            if isinstance(value, Number):
+                kind = "float32" if found is np.float32 else "float"
+                made = self.as_real(value, kind, node)
+                return Number(found.__name__, made, value.sources)
         if found is functools.reduce:
             return self._reduce(args, node)
         owner = getattr(found, "__self__", None)
@@ -159,6 +165,8 @@ class Builtins(Walker):
             return self.pure(found, args, keywords, node)
         label = getattr(found, "__qualname__", None) or type(found).__qualname__
         if hasattr(found, "cache_info"):
+            if function.place is not None:
+                return self.call_cached_outside(function, args, keywords, node)
             advice = f"call {label}.__wrapped__, or use mode='trace'"
             self.refuse(node, f"a call of {label}, which keeps its results,", advice)
         return self.refuse(
@@ -298,12 +306,8 @@ class Builtins(Walker):
     def builtin_dict(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``dict(x, name=value)``."""
         made = self.allocate(DictContents((), ()))
-        if args and isinstance(args[0], Reference):
-            self.update(made, args[0], node)
-        elif args:
-            for pair in self.listed(args[0], node):
-                key, value = self.items(pair, node)
-                self.store_item(made, key, value, node)
+        if args:
+            self.update(made, args[0], node, pairs=True)
         for name, value in keywords.items():
             self.store_item(made, Known(name), value, node)
         return made
@@ -447,6 +451,8 @@ class Builtins(Walker):
     def _has(self, value: Any, name: str, node: ast.AST, is_read: bool = False) -> bool:
         """Whether there is an attribute. A property says so when it is read, where it may raise."""
         self.ask_kind(value)
+        if isinstance(value, Closure) and name == "__wrapped__":
+            self.refuse(node, "whether a function wraps another", "call the function")
         if isinstance(value, Known):
             if value.place is not None and self.class_of(value) is not None:
                 self.refuse(node, "a question for an attribute of this", "read the attribute")

@@ -11,15 +11,24 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from . import copying, read, standard
+from . import caching, copying, read, standard
 from . import names as scopes
+from .caching import CACHED, Caching
 from .frames import Frame
 from .join import Incoming
 from .raising import Ended
-from .recursion import Recursions
+from .recursion import DEEPEST, Recursions
 from .refuse import SourceError, Unreadable
 from .refuse import at as refuse_at
-from .stand_ins import text_of_norm
+from .stand_ins import (
+    SILENT,
+    UNCHANGED,
+    WRAPPERS,
+    called_silently,
+    expect_unchanged,
+    of_statistics,
+    text_of_norm,
+)
 from .state import CellContents, DictContents
 from .values import (
     Applied,
@@ -44,7 +53,7 @@ KNOWN_PACKAGES = ("numpy", "scipy", "wyrmling", "operator")
 READ_MODULES = ("wyrmling.nn", "wyrmling.recommend")
 
 
-class Calls(Recursions):
+class Calls(Recursions, Caching):
     """What is called."""
 
     def evaluate_Call(self, node: ast.Call) -> Any:
@@ -121,6 +130,12 @@ class Calls(Recursions):
         if isinstance(function, Applied):
             given = dict(function.keywords) | keywords
             return self.call(function.function, [*function.args, *args], given, node)
+        if isinstance(function, Lazy) and function.name == CACHED:
+            return self.call_cached(function.over[0], args, keywords, node)
+        if isinstance(function, Lazy) and function.name == SILENT:
+            return called_silently(self, function.over[0], args, node)
+        if isinstance(function, Lazy) and function.name == UNCHANGED:
+            return expect_unchanged(self, function.node, node)
         if isinstance(function, Lazy) and function.name in ("grad", "value_and_grad"):
             return self.call_transformed(function, args, keywords, node)
         if isinstance(function, MethodOf):
@@ -161,7 +176,9 @@ class Calls(Recursions):
         """Whether a Python function is known by itself, and not read."""
         if function.__module__ in standard.MODULES:
             return False
-        if function in copying.FUNCTIONS:
+        if function in copying.FUNCTIONS or function in caching.FUNCTIONS:
+            return True
+        if of_statistics(function) or function in WRAPPERS:
             return True
         modules = (getattr(function, "__module__", None), function.__globals__.get("__name__"))
         if str(modules[1]).startswith(READ_MODULES):
@@ -221,17 +238,26 @@ class Calls(Recursions):
         return Closure(text, reading, names, (), tuple(defaults), tuple(keywords))
 
     def inline(
-        self, function: Closure, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+        self,
+        function: Closure,
+        args: Sequence[Any],
+        keywords: dict[str, Any],
+        node: ast.AST,
+        is_kept: bool = False,
     ) -> Any:
-        """The body of a function, with its arguments bound."""
+        """The body of a function, with its arguments bound. If what it gives ``is_kept``, it is no
+        recursion: its calls come to an end with arguments that are known.
+        """
         scope = self.scope_of(function.node)
-        recursion = self.under_way(function, args, scope.yields, node)
+        recursion = None if is_kept else self.under_way(function, args, scope.yields, node)
+        if is_kept and len(self.frames) > DEEPEST:
+            self.refuse(node, "calls this deep", "write it as a loop, or use mode='trace'")
         bound = self._bind(function, args, keywords, node)
         bound = {name: self.kept(value, node) for name, value in bound.items()}
         if recursion is not None:
             return self.call_again(recursion, bound, node)
         place = self.place_of(function, node)
-        if place in self.recursive:
+        if place in self.recursive and not is_kept:
             return self.recurse(
                 function, bound, lambda *own: self._walked(function, place, *own), node
             )

@@ -26,6 +26,7 @@ from .calls import Calls
 from .comprehensions import Comprehensions
 from .containers import Containers
 from .cuts import Cuts
+from .dicts import Dicts
 from .environment import Environment
 from .form import filled, refuse_own_methods
 from .frames import Frame
@@ -76,6 +77,7 @@ class Interpreter(
     Methods,
     Attributes,
     Containers,
+    Dicts,
     Sequences,
     Truth,
     Numbers,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import types
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from ..ragged import Ragged
 from .creation import joiner_of
 from .cuts import is_computed
+from .dicts import CLASSES
 from .numbers import OPERATORS
 from .state import ArrayContents, DictContents, GrownContents, ListContents
 from .values import (
@@ -28,6 +30,7 @@ from .values import (
     Range,
     Reference,
     Row,
+    Single,
     Traced,
     is_index,
     kind_of,
@@ -74,16 +77,6 @@ class Containers(Walker):
             else:
                 self.store_item(made, self.evaluate(key), self.evaluate(value), node)
         return made
-
-    def update(self, owner: Reference, other: Any, node: ast.AST) -> None:
-        """Gives a dict the items of another."""
-        if not isinstance(other, Reference):
-            self.refuse(node, "an update with this", "use a dict")
-        contents = self.contents(other, node)
-        if not isinstance(contents, DictContents):
-            self.refuse(node, "an update with this", "use a dict")
-        for key, value in zip(contents.keys, contents.values, strict=True):
-            self.store_item(owner, Known(key), value, node)
 
     def evaluate_Subscript(self, node: ast.Subscript) -> Any:
         """``value[index]``."""
@@ -133,7 +126,7 @@ class Containers(Walker):
             if isinstance(contents, GrownContents):
                 return self.grown_item(value, index, node)
             if isinstance(contents, DictContents):
-                return self._of_dict(contents, index, node)
+                return self._of_dict(value, contents, index, node)
             if isinstance(contents, ArrayContents):
                 return self.array_item(value, index, node)
             method = self.bound(value, "__getitem__", node)
@@ -141,6 +134,8 @@ class Containers(Walker):
                 return self.call(method, [index], {}, node)
         if isinstance(value, Array | Traced) or kind_of(value) in ("float64", "float32"):
             return self.array_item(value, index, node)
+        if isinstance(value, Single) and index == Row(()):
+            return value.number
         if isinstance(value, Range):
             return self._of_range(value, index, node)
         if isinstance(value, Known):
@@ -294,14 +289,15 @@ class Containers(Walker):
             self.refuse(node, "a NaN as a key", "use another key")
         return found
 
-    def _of_dict(self, contents: DictContents, index: Any, node: ast.AST) -> Any:
-        if isinstance(index, Number) and len(contents.keys) <= 8 and index.kind in WHOLE:
-            return self._by_computed_key(contents, index, 0, node)
-        if self._is_pick(contents.values, index) and {int} == set(map(type, contents.keys)):
-            return self._picked_by_key(contents, index, node)
+    def _of_dict(self, owner: Any, contents: DictContents, index: Any, node: ast.AST) -> Any:
+        if contents.cls in (dict, OrderedDict):
+            if isinstance(index, Number) and len(contents.keys) <= 8 and index.kind in WHOLE:
+                return self._by_computed_key(contents, index, 0, node)
+            if self._is_pick(contents.values, index) and {int} == set(map(type, contents.keys)):
+                return self._picked_by_key(contents, index, node)
         found = self.key(index, node)
         if found not in contents.keys:
-            self.leave("a key that is not there", node, KeyError)
+            return self.missing(owner, contents, found, node)
         return contents.values[contents.keys.index(found)]
 
     def _picked_by_key(self, contents: DictContents, index: Any, node: ast.AST) -> Any:
@@ -398,6 +394,8 @@ class Containers(Walker):
         elif isinstance(contents, DictContents):
             key = self.key(index, node)
             if key not in contents.keys:
+                if contents.cls is Counter:
+                    return
                 self.leave("a key that is not there", node, KeyError)
             at = contents.keys.index(key)
             keys = contents.keys[:at] + contents.keys[at + 1 :]
@@ -406,7 +404,10 @@ class Containers(Walker):
         elif isinstance(contents, GrownContents):
             self.grown_delete(owner, index, node)
         else:
-            self.refuse(node, "del of an item of this", "make a new object")
+            method = self.bound(owner, "__delitem__", node)
+            if method is None:
+                self.refuse(node, "del of an item of this", "make a new object")
+            self.call(method, [index], {}, node)
 
     def sequence_operator(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
         """``+`` and ``*`` of tuples and lists, ``|`` of dicts, and what is known."""
@@ -439,6 +440,11 @@ class Containers(Walker):
                 self.refuse(node, "a list of this length", "use an array")
             repeated = tuple(many[1]) * times
             return self.new_list(repeated) if many[0] is list else Row(repeated)
+        if (counted := self.counter_operator(operator, left, right, node)) is not None:
+            return counted
+        for one in (left, right):
+            if isinstance(one, Reference) and self.type_of(one, node) in CLASSES:
+                self.refuse(node, "this operator on such objects", "use dicts")
         if operator == "BitOr" and isinstance(left, Reference):
             made = self.allocate(DictContents((), ()))
             self.update(made, left, node)

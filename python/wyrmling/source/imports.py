@@ -12,7 +12,7 @@ import builtins
 import sys
 from typing import Any
 
-from . import standard, standard_arrays
+from . import standard, standard_arrays, standard_collections
 from .scope import ABSENT, Place, take
 from .values import Known
 from .walker import Walker
@@ -48,7 +48,8 @@ class Imports(Walker):
 
     def written_out(self, name: str, node: ast.AST) -> Any:
         """The text that stands for a function of Python's library (``standard.py``)."""
-        home = standard_arrays if hasattr(standard_arrays, name) else standard
+        homes = (standard_arrays, standard_collections)
+        home = next((one for one in homes if hasattr(one, name)), standard)
         return self.member(self._module(home.__name__, node), name, node)
 
     def _module(self, name: str, node: ast.AST) -> Known:

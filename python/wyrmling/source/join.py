@@ -26,6 +26,7 @@ from .state import (
     GrownContents,
     State,
     bases_of,
+    differing,
     names_of,
     reachable,
 )
@@ -128,21 +129,16 @@ class Merge:
         if self.held:
             self._held()
         for depth, first in enumerate(states[0].environments):
-            names = dict.fromkeys(first)
-            for state in states[1:]:
-                names.update(dict.fromkeys(state.environments[depth]))
-            environment: dict[str, Value] = {}
             others = [state.environments[depth] for state in states[1:]]
-            for name in names:
-                value = first.get(name, UNSET)
-                if type(value) in SIMPLE and (depth, name) not in self.forced:
-                    for other in others:
-                        if other.get(name, UNSET) is not value:
-                            break
-                    else:
-                        environment[name] = value
-                        continue
-                given = [value, *[other.get(name, UNSET) for other in others]]
+            changed = {path[1] for path in self.forced if path[0] == depth}
+            environment: dict[str, Value] = dict(first)
+            for other in others:
+                changed.update(differing(first, other))
+                if not other.keys() <= environment.keys():
+                    environment |= {n: v for n, v in other.items() if n not in environment}
+            classes = zip(environment, map(type, environment.values()), strict=True)
+            for name in [n for n, c in classes if c not in SIMPLE or n in changed]:
+                given = [first.get(name, UNSET), *[other.get(name, UNSET) for other in others]]
                 environment[name] = self.merge((depth, name), given)
             merged.environments.append(environment)
         values = tuple(

@@ -299,7 +299,7 @@ class Mathematics(Walker):
         if function is np.power and isinstance(args[1], Known) and args[1].object == 0.5:
             # The square root, also of -0.0, for NumPy's function; ``**`` of numbers is the power.
             function, name, args = np.sqrt, "sqrt", args[:1]
-        if function in (np.isnan, np.isinf, np.isfinite):
+        if function in (np.isnan, np.isinf, np.isfinite) and len(args) == 1:
             of_math = {np.isnan: math.isnan, np.isinf: math.isinf, np.isfinite: math.isfinite}
             made = self._classified(of_math[function], args[0], node)
             return Number("numpy_bool", made, sources_of(*args))

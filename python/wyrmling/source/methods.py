@@ -65,6 +65,8 @@ class Methods(Walker):
             own = OF_CLASS[type(contents)]
             prefix = "grown" if isinstance(contents, GrownContents) else own.__name__
             method = getattr(self, f"{prefix}_{name}", None)
+            if isinstance(contents, DictContents):
+                own, method = contents.cls, self.dict_method(contents, name)
             if method is not None:
                 # Python does not say what methods of sets take.
                 is_one = own is not set or (len(given) == 1 and not keywords)
@@ -112,6 +114,10 @@ class Methods(Walker):
             self.ask_kind(owner)
             plain = int if owner.kind == "int64" else float
             return self.call(Known(plain), [owner], {}, node)
+        if name == "astype" and len(args) == 1 and not keywords and owner.kind in REAL:
+            wanted = np.dtype(self.constant_of(args[0], node, "a type that is computed"))
+            if wanted in (np.float64, np.float32):
+                return self.call(Known(wanted.type), [owner], {}, node)
         if name in OF_ONE_NUMBER and owner.kind in ("float64", "float32"):
             return self.call(Known(getattr(np, name)), [owner, *args], keywords, node)
         if name in ("any", "all") and not (args or keywords) and owner.kind == "numpy_bool":
@@ -327,7 +333,7 @@ class Methods(Walker):
     ) -> Any:
         """``x.update(y, name=value)``."""
         for arg in args:
-            self.update(owner, arg, node)
+            self.update(owner, arg, node, pairs=True)
         for name, value in keywords.items():
             self.store_item(owner, Known(name), value, node)
         return Known(None)
@@ -336,7 +342,7 @@ class Methods(Walker):
         self, owner: Any, contents: DictContents, args: list[Any], _: Any, node: ast.AST
     ) -> Any:
         """``x.copy()``."""
-        return self.allocate(DictContents(contents.keys, contents.values))
+        return self.allocate(replace(contents, external=False))
 
     def dict_clear(
         self, owner: Any, contents: DictContents, args: list[Any], _: Any, node: ast.AST

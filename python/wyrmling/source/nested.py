@@ -20,7 +20,8 @@ from .. import _core
 from .programs import one_of, refuse_spectral, zero_of
 from .raising import Ended
 from .splicing import number_in
-from .state import ArrayContents, DictContents, InstanceContents, ListContents, State
+from .standard import INSTANCES
+from .state import ArrayContents, InstanceContents, ListContents, State, is_list_or_dict
 from .values import (
     REAL,
     STORED,
@@ -143,10 +144,11 @@ class Nested(Walker):
             contents = self.contents(value, node)
             if isinstance(contents, ArrayContents):
                 return self._differentiable(contents.value, node)
-            if isinstance(contents, ListContents | DictContents):
+            if is_list_or_dict(contents):
                 parts = tuple(self._differentiable(one, node) for one in contents.parts)
                 return self.allocate(contents.with_parts(parts))
-            if isinstance(contents, InstanceContents) and self._has_numbers(value):
+            own = isinstance(contents, InstanceContents) and contents.cls not in INSTANCES
+            if own and self._has_numbers(value):
                 parts = tuple(self._part(one, node) for one in contents.parts)
                 return self.allocate(replace(contents.with_parts(parts), external=False))
         return self.refuse(node, "a derivative by this", ADVICE)
@@ -159,7 +161,7 @@ class Nested(Walker):
             return Row(tuple(self._part(one, node) for one in value.items), value.cls)
         if isinstance(value, Reference):
             contents = self.contents(value, node)
-            if isinstance(contents, ListContents | DictContents):
+            if is_list_or_dict(contents):
                 parts = tuple(self._part(one, node) for one in contents.parts)
                 return self.allocate(contents.with_parts(parts))
         return self._differentiable(value, node)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import abc
 import ast
 import dataclasses
+import enum
+import functools
 import types
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,9 +19,11 @@ from typing import Any
 import numpy as np
 
 from ..ragged import Ragged
+from .dicts import CLASSES as CLASSES_OF_DICTS
 from .form import refuse_own_methods
 from .read import is_made
 from .scope import HEAP_TYPE, Place, is_built_in
+from .standard import FILES, INSTANCES
 from .state import (
     OF_CLASS,
     DictContents,
@@ -100,6 +104,7 @@ class Objects(Walker):
         self, value: Reference, contents: InstanceContents, name: str, node: ast.AST
     ) -> Any:
         cls = contents.cls
+        self._expect_shown(cls, name, node)
         member = member_of(cls, name, MISSING)
         place = None if contents.place is None else contents.place.attribute(name)
         if isinstance(member, property):
@@ -109,6 +114,8 @@ class Objects(Walker):
             return self.call(function, [value], {}, node)
         if name in contents.names:
             return contents.values[contents.names.index(name)]
+        if isinstance(member, functools.cached_property) and place is not None:
+            return self._computed_once(value, member, place, node)
         if name == "__class__":
             return Known(cls, contents.place)
         if member is MISSING:
@@ -116,6 +123,31 @@ class Objects(Walker):
                 self.refuse(node, "a class with __getattr__", "give it attributes")
             self.leave(f"there is no attribute {name!r}", node)
         return self._class_member(value, cls, contents.place, member, place, node)
+
+    def _expect_shown(self, cls: type, name: str, node: ast.AST) -> None:
+        """Leaves for an attribute that a class has which is read in place of one of the library's,
+        and that one has not: its own text alone uses it.
+        """
+        stands_for = INSTANCES.get(cls)
+        hidden = stands_for is not None and not hasattr(stands_for, name)
+        if hidden and self.frame.reading.file not in FILES:
+            self.leave(f"there is no attribute {name!r}", node, AttributeError)
+
+    def _computed_once(self, value: Reference, member: Any, place: Place, node: ast.AST) -> Any:
+        """A ``cached_property``, which becomes an attribute of the instance; of one that is given
+        it is computed anew.
+        """
+        self.needs.test(place, ("is", member))
+        found = self.call(Known(member.func, place.attribute("func")), [value], {}, node)
+        contents = self.contents(value, node)
+        if contents.external:
+            return found
+        if not contents.cls.__dictoffset__:
+            self.leave("a cached property of a class with slots", node, TypeError)
+        found = self.kept(found, node)
+        names, values = (*contents.names, member.attrname), (*contents.values, found)
+        self.store(value, replace(contents, names=names, values=values), node)
+        return found
 
     def _class_member(
         self, value: Any, cls: type, owner: Any, member: Any, place: Any, node: ast.AST
@@ -189,7 +221,14 @@ class Objects(Walker):
         if made in (np.dtype, np.finfo, np.iinfo) and not keywords:
             given = [self.constant_of(one, node, "an argument that is computed") for one in args]
             return self.fold(made, given, node)
-        if made.__module__.split(".")[0] in ("numpy", "scipy", "wyrmling"):
+        if isinstance(made, enum.EnumMeta) and len(args) == 1 and not keywords:
+            return self._member_of_value(cls, args[0], node)
+        if made in CLASSES_OF_DICTS:
+            return self.made_dict(made, args, keywords, node)
+        if made in INSTANCES.values():
+            return self.instantiate(self.written_out(made.__name__, node), args, keywords, node)
+        package = made.__module__.split(".")[0]
+        if package in ("numpy", "scipy", "wyrmling") and made not in INSTANCES:
             self.refuse(node, f"an instance of {made.__name__}", "make it outside of the function")
         new = getattr(made, "__new__", None)
         if issubclass(made, tuple) and hasattr(made, "_fields"):
@@ -215,6 +254,14 @@ class Objects(Walker):
             elif args or keywords:
                 self.leave("a class takes no arguments", node)
         return value
+
+    def _member_of_value(self, cls: Known, value: Any, node: ast.AST) -> Any:
+        """The member of an enumeration that has a value."""
+        wanted = self.constant_of(value, node, "a member by a value that is computed")
+        for name, member in cls.object.__members__.items():
+            if type(member.value) is type(wanted) and member.value == wanted:
+                return self.attribute(cls, name, node)
+        return self.refuse(node, "such a member of an enumeration", "name the member")
 
     def _expect_members(self, cls: type, place: Place) -> None:
         """At each call a class and those that it is derived from have members of the same names:
@@ -312,6 +359,7 @@ class Objects(Walker):
         contents = self.contents(owner, node)
         if not isinstance(contents, InstanceContents):
             self.leave("this has no attributes that can be set", node)
+        self._expect_shown(contents.cls, name, node)
         setter = member_of(contents.cls, "__setattr__", None)
         if setter is not object.__setattr__:
             generated = isinstance(setter, types.FunctionType) and dataclasses.is_dataclass(
@@ -339,6 +387,23 @@ class Objects(Walker):
             names.append(name)
             values.append(value)
         self.store(owner, replace(contents, names=tuple(names), values=tuple(values)), node)
+
+    def delete_attribute(self, owner: Any, name: str, node: ast.AST) -> None:
+        """``del owner.name``."""
+        contents: Any = self.contents(owner, node) if isinstance(owner, Reference) else None
+        own = isinstance(contents, InstanceContents)
+        if not own or member_of(contents.cls, "__delattr__", None) is not object.__delattr__:
+            self.refuse(node, "del of an attribute of this", "set it to None")
+        member = member_of(contents.cls, name, None)
+        slot = isinstance(member, types.MemberDescriptorType)
+        if hasattr(type(member), "__delete__") and not slot:
+            self.refuse(node, "del of a property", "set what it reads to None")
+        if name not in contents.names:
+            self.leave(f"there is no attribute {name!r}", node, AttributeError)
+        at = contents.names.index(name)
+        names = contents.names[:at] + contents.names[at + 1 :]
+        values = contents.values[:at] + contents.values[at + 1 :]
+        self.store(owner, replace(contents, names=names, values=values), node)
 
     @staticmethod
     def _is_frozen(cls: Any) -> bool:
@@ -386,7 +451,7 @@ class Objects(Walker):
         if isinstance(value, Reference):
             contents = self.contents(value, node)
             if isinstance(contents, InstanceContents):
-                return contents.cls
+                return INSTANCES.get(contents.cls, contents.cls)
             if isinstance(contents, DictContents):
                 return contents.cls
             if isinstance(contents, GeneratorContents):

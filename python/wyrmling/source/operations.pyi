@@ -9,6 +9,9 @@ from typing import Any
 class Operations:
     """What one part does for others."""
 
+    printed: Any
+    """The cell of what is printed, if something is (``texts.py``)."""
+
     def decide(
         self,
         condition: Any,
@@ -282,8 +285,46 @@ class Operations:
     def member(self, value: Any, name: str, node: ast.AST) -> Any:
         """An attribute of an object that exists outside (``environment.py``)."""
 
-    def update(self, owner: Any, other: Any, node: ast.AST) -> None:
-        """Gives a dict the items of another (``containers.py``)."""
+    def update(self, owner: Any, other: Any, node: ast.AST, pairs: bool = False) -> None:
+        """Gives a dict the items of another, or of pairs (``dicts.py``)."""
+
+    def delete_attribute(self, owner: Any, name: str, node: ast.AST) -> None:
+        """``del owner.name`` (``objects.py``)."""
+
+    def cached(self, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``cache(f)`` or ``lru_cache(…)`` (``caching.py``)."""
+
+    def call_cached_outside(
+        self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """A call of what was decorated outside of the function (``caching.py``)."""
+
+    def inline(
+        self,
+        function: Any,
+        args: Sequence[Any],
+        keywords: dict[str, Any],
+        node: ast.AST,
+        is_kept: bool = False,
+    ) -> Any:
+        """The body of a function, with its arguments bound (``calls.py``)."""
+
+    def closure_of(self, function: Any, place: Any, node: ast.AST) -> Any:
+        """A Python function as a value (``calls.py``)."""
+
+    def made_dict(
+        self, cls: type, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """A dict of a class of ``collections`` (``dicts.py``)."""
+
+    def missing(self, owner: Any, contents: Any, key: Any, node: ast.AST) -> Any:
+        """What a dict gives for a key that is not there (``dicts.py``)."""
+
+    def dict_method(self, contents: Any, name: str) -> Any:
+        """What a method of a dict is read by (``dicts.py``)."""
+
+    def counter_operator(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
+        """``+`` and ``-`` of two counters (``dicts.py``)."""
 
     def bind(self, name: str, value: Any) -> None:
         """Gives a name a value (``environment.py``)."""

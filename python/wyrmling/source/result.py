@@ -15,6 +15,7 @@ from typing import Any
 from . import form
 from .columns import NumberForm, built, has_lists, single_forms
 from .cuts import cut
+from .standard import INSTANCES
 from .state import (
     ArrayContents,
     DictContents,
@@ -148,9 +149,14 @@ class Returned(Walker):
         if isinstance(contents, GrownContents):
             return self._list(contents, results, path, node)
         if isinstance(contents, DictContents):
+            if contents.cls is not dict:
+                what = f"a {contents.cls.__name__} as a result"
+                self.refuse(node, what, "return dict(…) of it")
             pairs = zip(contents.keys, contents.values, strict=True)
             return {key: self.form_of(one, results, (*path, key), node) for key, one in pairs}
         if isinstance(contents, InstanceContents):
+            if (cls := INSTANCES.get(contents.cls)) is not None:
+                self.refuse(node, f"a {cls.__name__} as a result", "return a list of it")
             parts = [
                 self.form_of(one, results, (*path, name), node)
                 for name, one in zip(contents.names, contents.values, strict=True)

@@ -17,6 +17,8 @@ import ast
 import operator
 from typing import Any
 
+import numpy as np
+
 from .values import Choice, Known, Number, is_none
 from .walker import Walker
 
@@ -52,6 +54,8 @@ class Rounding(Walker):
             self.leave("digits that are no integer", node)
         if value.kind in ("int", "bool") and count >= 0:
             return Number("int", self.as_int(value), value.sources)
+        if value.kind in ("float64", "float32"):
+            return self.call(Known(np.round), [value, Known(count)], {}, node)
         if value.kind != "float":
             self.refuse(node, "round to digits of a number of this kind", "use float(...) of it")
         if abs(count) > MOST_DIGITS:

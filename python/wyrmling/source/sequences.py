@@ -42,8 +42,10 @@ class Sequences(Walker):
             return Known(len(value.items))
         if isinstance(value, Reference):
             contents = self.contents(value, node)
-            if isinstance(contents, ListContents | DictContents):
-                return Known(len(contents.parts))
+            if isinstance(contents, ListContents):
+                return Known(len(contents.items))
+            if isinstance(contents, DictContents):
+                return Known(len(contents.keys))
             if isinstance(contents, GrownContents):
                 return contents.length
             if isinstance(contents, SetContents):

@@ -6,8 +6,11 @@ One is read where arguments are computed: of known ones the function itself says
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import math
+import operator
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +19,7 @@ import numpy as np
 from . import standard, standard_arrays
 from .copying import FUNCTIONS, copied
 from .splicing import integer_of
+from .state import reachable
 from .values import (
     CLASSES,
     Applied,
@@ -26,13 +30,23 @@ from .values import (
     Row,
     is_index,
     is_integers,
+    is_none,
     kind_of,
+    number_of,
 )
 from .walker import Walker
 
 OF_INTEGERS = (np.searchsorted, np.digitize, np.unravel_index, np.clip, np.where)
 """Functions that give integers of NumPy's."""
-MODULES = frozenset({"math", "itertools", "_bisect", "_heapq", "numpy"})
+GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
+WRAPPERS = (functools.wraps, functools.update_wrapper)
+SILENT = "silent"
+"""The name of a function that may not print."""
+STATISTICS = frozenset({"mean", "pstdev", "pvariance", "stdev", "variance"})
+"""Functions of ``statistics``: it adds fractions, which the sums in the texts are as good as."""
+UNCHANGED = "unchanged"
+"""The name of a value that is called to find out whether objects are as they were."""
+MODULES = frozenset({"math", "itertools", "_bisect", "_heapq", "numpy", "operator"})
 
 
 def stand_in(
@@ -54,6 +68,16 @@ def stand_in(
             return read("vectorized", [inner, Known(types[0]), *args])
     if any(found is one for one in FUNCTIONS) and len(args) == 1 and not keywords:
         return copied(walker, args[0], found.__name__ == "deepcopy", node, {})
+    if of_statistics(found):
+        data = walker.list_or_row(args[0], node) if args else None
+        kinds = set(map(kind_of, data[1])) if data else set()
+        if "float" not in kinds or kinds - {"float", "int", "bool"}:
+            walker.refuse(node, f"{found.__name__} of this", "give it a list of floats")
+        return read(found.__name__, args)
+    if found in WRAPPERS:
+        return read(found.__name__, args)
+    if found is itertools.groupby:
+        return _grouped(walker, args, keywords, node)
     if hasattr(found, "__name__") and getattr(found, "__module__", None) in MODULES:
         if found is np.vectorize and len(args) == 1 and not keywords.keys() - {"otypes"}:
             otype = keywords.get("otypes", Known(None))
@@ -72,6 +96,12 @@ def stand_in(
             return None if name is None else read(name, args)
         made = read(name, [integer_of(walker, arg, node) for arg in args])
         return made if walker.is_array(made) else _as_numpy(walker, made, node)
+    if isinstance(found, GETTERS) and function.place is not None:
+        walker.needs.test(function.place, ("is", found))
+        reduced: Any = found.__reduce__()
+        if reduced[0] is type(found):
+            made = read(reduced[0].__name__, [*map(Known, reduced[1])])
+            return walker.call(made, args, keywords, node)
     owner = getattr(found, "__self__", None)
     of_norm = text_of_norm(found)
     if of_norm is not None:
@@ -85,6 +115,49 @@ def stand_in(
         if indexed and hasattr(standard_arrays, name):
             return read(name, [args[0], places, args[2]])
     return None
+
+
+def _grouped(walker: Walker, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+    """``itertools.groupby``."""
+    given = dict(zip(("iterable", "key"), args, strict=False))
+    if len(args) > 2 or keywords.keys() & given.keys() or keywords.keys() - {"iterable", "key"}:
+        walker.leave("arguments do not fit", node)
+    given |= keywords
+    if "iterable" not in given:
+        walker.leave("an argument is missing", node)
+    if walker.runs(given["iterable"]):
+        walker.refuse(node, "groupby of a generator", "make it a list")
+    over, key = given["iterable"], given.get("key", Known(None))
+    seen = {one: walker.state.heap[one] for one in reachable(walker.state, [over, key])}
+    silent = key if is_none(key) else Lazy(SILENT, (key,))
+    text = walker.written_out("groupby", node)
+    return walker.call(text, [over, silent, Lazy(UNCHANGED, (over, key), seen)], {}, node)
+
+
+def called_silently(walker: Walker, function: Any, args: Sequence[Any], node: ast.AST) -> Any:
+    """A call of what may not print: it is called earlier than Python calls it."""
+    printed, heap = walker.printed, walker.state.heap
+    before = None if printed is None else heap[printed.address]
+    made = walker.call(function, args, {}, node)
+    after = None if printed is None else walker.state.heap[printed.address]
+    if walker.printed is not printed or after != before:
+        walker.refuse(node, "print in a key of groupby", "print beside it")
+    return made
+
+
+def expect_unchanged(walker: Walker, seen: dict[int, Any], node: ast.AST) -> Known:
+    """Refuses a change of objects since they were seen."""
+    heap = walker.state.heap
+    if any(heap.get(one) is not old and heap.get(one) != old for one, old in seen.items()):
+        walker.refuse(node, "a change of what groupby goes through or asks", "make a list of it")
+    return Known(None)
+
+
+def of_statistics(function: Any) -> bool:
+    """Whether a text is read for a function of ``statistics``, which is not loaded for this."""
+    module = sys.modules.get("statistics")
+    name = getattr(function, "__name__", "")
+    return module is not None and name in STATISTICS and getattr(module, name) is function
 
 
 def text_of_norm(function: Any) -> str | None:
@@ -114,13 +187,13 @@ def _text_for(
         return None if isinstance(args[1], Known) else "digitize_all"
     if found is itertools.zip_longest and any(map(walker.runs, args)):
         # Python asks generators in turn; the text would go through one after the other.
-        return None
+        walker.refuse(node, "zip_longest of a generator", "make it a list")
     if found is np.average:
         weights = keywords.get("weights", args[2] if len(args) > 2 else Known(None))
         return None if isinstance(weights, Known) else "average"
     if found is np.piecewise and not (walker.is_array(args[0]) and not walker.is_array(args[1])):
         return None
-    kinds = set(map(kind_of, args))
+    kinds = {kind_of(number_of(arg)) for arg in args}
     if found is np.arange and (keywords or not kinds & {"float", "float64"} or "float32" in kinds):
         return None
     at = {np.searchsorted: 1, np.digitize: 0}.get(found)
@@ -133,7 +206,7 @@ def _text_for(
         len(whole) == 2 and found is np.clip
     ):
         return None
-    goes = found in (np.ndindex, np.ndenumerate) or found.__module__ == "itertools"
+    goes = found in (np.ndindex, np.ndenumerate) or found.__module__ in ("itertools", "operator")
     known = not goes and all(isinstance(one, Known) for one in args)
     return None if known else standard.FUNCTIONS.get(found)
 

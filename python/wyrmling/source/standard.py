@@ -14,13 +14,15 @@ addition kept (A. Neumaier, Rundungsfehleranalyse einiger Verfahren zur Summatio
 
 from __future__ import annotations
 
+import collections
 import heapq
 import itertools
 import math
+import operator
 
 import numpy as np
 
-from . import standard_arrays
+from . import standard_arrays, standard_collections
 
 
 def real(x):
@@ -334,6 +336,70 @@ def permutations(iterable, r=None):
     return each([row for row, _ in rows])
 
 
+def mean(data):
+    return math.fsum(data) / len(data)
+
+
+def squares_about(data, centre):
+    """The sum of squares about a number; about the mean if there is none, of which the error is
+    taken off (the corrected two-pass algorithm: Chan, Golub and LeVeque, 1983).
+    """
+    if centre is not None:
+        return math.fsum([(x - centre) ** 2 for x in data])
+    middle = mean(data)
+    apart = [x - middle for x in data]
+    return math.fsum([x * x for x in apart]) - math.fsum(apart) ** 2 / len(data)
+
+
+def variance(data, xbar=None):
+    if len(data) < 2:
+        raise ValueError("variance requires at least two data points")
+    return squares_about(data, xbar) / (len(data) - 1)
+
+
+def pvariance(data, mu=None):
+    return squares_about(data, mu) / len(data)
+
+
+def stdev(data, xbar=None):
+    return math.sqrt(variance(data, xbar))
+
+
+def pstdev(data, mu=None):
+    return math.sqrt(pvariance(data, mu))
+
+
+def itemgetter(item, /, *items):
+    if not items:
+        return lambda obj, /: obj[item]
+    return lambda obj, /: tuple([obj[one] for one in (item, *items)])
+
+
+def resolved(obj, path):
+    for name in path.split("."):
+        obj = getattr(obj, name)
+    return obj
+
+
+def attrgetter(attr, /, *attrs):
+    if not attrs:
+        return lambda obj, /: resolved(obj, attr)
+    return lambda obj, /: tuple([resolved(obj, one) for one in (attr, *attrs)])
+
+
+def methodcaller(name, /, *args, **kwargs):
+    return lambda obj, /: getattr(obj, name)(*args, **kwargs)
+
+
+def wraps(wrapped, assigned=(), updated=()):
+    """Names and documentation of functions that are made in the text are refused when asked for."""
+    return lambda wrapper: wrapper
+
+
+def update_wrapper(wrapper, wrapped, assigned=(), updated=()):
+    return wrapper
+
+
 def bit_length(number):
     rest, found = abs(int(number)), 0
     while rest:
@@ -391,6 +457,7 @@ WRITTEN = (
     (itertools, (chain, pairwise, accumulate, starmap, takewhile, dropwhile)),
     (itertools, (product, combinations, combinations_with_replacement, permutations)),
     (itertools, (count, cycle, repeat, islice, compress, filterfalse, zip_longest)),
+    (operator, (itemgetter, attrgetter, methodcaller)),
     (heapq, (heapify, heappop, heappush)),
     *standard_arrays.WRITTEN,
 )
@@ -398,6 +465,9 @@ FUNCTIONS = {
     getattr(module, one.__name__): one.__name__ for module, many in WRITTEN for one in many
 }
 """Which function here is read for which of the library's."""
-MODULES = (__name__, standard_arrays.__name__)
-FILES = (__file__, standard_arrays.__file__)
+TEXTS = (standard_arrays, standard_collections)
+MODULES = (__name__, *(one.__name__ for one in TEXTS))
+INSTANCES: dict[type, type] = {standard_collections.deque: collections.deque}
+"""The class in Python's library of instances of those classes that are read in their place."""
+FILES = (__file__, *(one.__file__ for one in TEXTS))
 """Where the texts are."""

@@ -7,10 +7,11 @@ being written.
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Self, TypeGuard
 
 from .values import (
     Array,
@@ -25,6 +26,7 @@ from .values import (
     is_iterator,
 )
 
+MISSING = object()
 PLAIN_KEYS = (int, float, str, bytes, tuple, type(None))
 """What a set may have: their hashes and comparisons run no code of the caller's."""
 
@@ -77,26 +79,32 @@ class GrownContents:
 
 @dataclass(frozen=True, slots=True)
 class DictContents:
-    """The keys of a dict, which are known, in their order, and its values."""
+    """The keys of a dict, which are known, in their order, and its values. A ``defaultdict`` may
+    have what makes values, its ``factory``.
+    """
 
     keys: tuple[Any, ...]
     values: tuple[Any, ...]
     external: bool = False
     cls: type = dict
+    factory: Any = None
 
     @property
     def head(self) -> Hashable:
-        """The keys, their types and their order."""
-        return (self.cls, tuple((type(key), key) for key in self.keys), self.external)
+        """The class, and the keys, their types and their order."""
+        keys = tuple((type(key), key) for key in self.keys)
+        return (self.cls, self.factory is None, keys, self.external)
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """The values."""
-        return self.values
+        """The values, and the factory."""
+        return self.values if self.factory is None else (*self.values, self.factory)
 
     def with_parts(self, parts: tuple[Any, ...]) -> DictContents:
-        """Other values of the same keys."""
-        return replace(self, values=parts)
+        """Other values of the same keys, and another factory."""
+        if self.factory is None:
+            return replace(self, values=parts)
+        return replace(self, values=parts[:-1], factory=parts[-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +246,11 @@ OF_CLASS: dict[type, type] = {
 """The class of Python's whose methods contents have."""
 
 
+def is_list_or_dict(contents: Any) -> TypeGuard[ListContents | DictContents]:
+    """Whether this is a list of known length or a dict, and of no class derived from these."""
+    return isinstance(contents, ListContents) or getattr(contents, "cls", None) is dict
+
+
 @dataclass(slots=True)
 class State:
     """What names stand for in each function that is being called, the innermost last."""
@@ -296,6 +309,14 @@ def reachable(state: State, roots: Iterable[Any]) -> set[int]:
 def names_of(state: State) -> list[Any]:
     """All values that names stand for."""
     return [value for names in state.environments for value in names.values()]
+
+
+def differing(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterable[str]:
+    """The names that do not stand for one value in both. There may be many, most of which do."""
+    if len(ours) == len(theirs) and all(map(operator.is_, ours, theirs)):
+        return itertools.compress(ours, map(operator.is_not, ours.values(), theirs.values()))
+    known = (name for name, value in theirs.items() if ours.get(name, MISSING) is not value)
+    return itertools.chain(ours.keys() - theirs.keys(), known)
 
 
 def bases_of(value: Any) -> frozenset[int]:

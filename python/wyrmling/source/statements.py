@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -185,6 +186,8 @@ class Statements(Walker):
                 made = self.contents(self.binary(operator, before, value, node), node)
                 self.store(before, made, node)
                 return before
+            if isinstance(contents, DictContents) and contents.cls is Counter:
+                self.refuse(node, "an operator in place on a Counter", "use update or subtract")
             if isinstance(contents, DictContents) and operator == "BitOr":
                 self.call_method("update", before, [value], {}, node)
                 return before
@@ -217,7 +220,8 @@ class Statements(Walker):
         elif isinstance(target, ast.Subscript):
             self.delete_item(*self.subscript(target), target)
         else:
-            self.refuse(target, "del of an attribute", "set it to None")
+            assert isinstance(target, ast.Attribute)
+            self.delete_attribute(self.evaluate(target.value), target.attr, target)
 
     def execute_FunctionDef(self, node: ast.FunctionDef) -> None:
         """``def name(…): …``."""

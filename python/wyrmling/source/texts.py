@@ -25,6 +25,7 @@ from .state import (
     InstanceContents,
     ListContents,
     State,
+    is_list_or_dict,
 )
 from .values import (
     CLASSES,
@@ -157,7 +158,7 @@ class Texts(Walker):
             shown: Any = contents.cls.__repr__
             if shown is object.__repr__:
                 return None
-        elif not isinstance(contents, ListContents | DictContents):
+        elif not is_list_or_dict(contents):
             return None
         parts = [self.as_printed(part) for part in contents.parts]
         return None if None in parts else self.allocate(contents.with_parts(tuple(parts)))

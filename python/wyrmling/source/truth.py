@@ -145,7 +145,7 @@ class Truth(Walker):
         if isinstance(value, Reference) and not self.is_array(value):
             contents = self.contents(value, node)
             if isinstance(contents, ListContents | DictContents):
-                return Known(bool(contents.parts))
+                return self.compare("NotEq", self.length(value, node), Known(0), node)
             if isinstance(contents, GrownContents):
                 return self.compare("NotEq", contents.length, Known(0), node)
             if isinstance(contents, GeneratorContents):

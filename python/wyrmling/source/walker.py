@@ -88,6 +88,8 @@ class Walker(Raising):
         self.needs = needs
         self.names_kept = kept
         self.recursive: dict[Hashable, frozenset[int]] = {}
+        self.memos: dict[Hashable, tuple[Reference, Any]] = {}
+        self.seen_by: dict[Hashable, dict[int, Any]] = {}
         self.repeated: Hashable = None
         self.state = State(0)
         self.frames: list[Frame] = []

@@ -1,5 +1,7 @@
 """Nested functions, lambdas, nonlocal, and when names are looked up."""
 
+import functools
+
 from .case import add, at
 
 
@@ -256,3 +258,42 @@ add(
     1.5,
     name="lambda_of_several_lines",
 )
+
+
+def doubled(f):
+    @functools.wraps(f)
+    def wrapper(*args, **kwargs):
+        return f(*args, **kwargs) * 2
+
+    return wrapper
+
+
+@at(1.3, 0.7)
+def decorators_that_wrap(x, y):
+    @doubled
+    @doubled
+    def product(a, b=2.0):
+        return a * b
+
+    def tripled(a):
+        return product(a) * 3
+
+    return product(x, b=y) + functools.update_wrapper(tripled, product)(y)
+
+
+@at(1.3)
+def name_of_what_wraps(x):
+    @doubled
+    def product(a):
+        return a
+
+    return product(x) * len(product.__name__)
+
+
+@at(1.3)
+def whether_it_wraps(x):
+    @doubled
+    def product(a):
+        return a
+
+    return product(x) * hasattr(product, "__wrapped__")

@@ -1,0 +1,60 @@
+"""Arrays without axes that exist outside of the function, as what NumPy's functions take.
+
+What gives the same for such an array as for its number is given the number. Functions that return
+the array itself or a view of it (``np.asarray``, ``np.transpose``) are none of these.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .state import ListContents
+from .values import Reference, Row, Single
+from .walker import Walker
+
+METHODS = frozenset({"clip", "item", "max", "mean", "min", "prod", "std", "sum", "var"})
+"""Methods that give what those of the number give."""
+FUNCTIONS = METHODS | frozenset(
+    {"all", "amax", "amin", "angle", "any", "append", "around", "array", "average", "block"}
+    | {"clip", "convolve", "copy", "corrcoef", "cov", "cumprod", "cumsum", "cumulative_prod"}
+    | {"cumulative_sum", "diagflat", "dot", "ediff1d", "full", "full_like", "geomspace"}
+    | {"gradient", "i0", "inner", "interp", "isclose", "isreal", "kron", "linspace", "logspace"}
+    | {"median", "meshgrid", "nan_to_num", "nancumprod", "nancumsum", "nanmax", "nanmean"}
+    | {"nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum"}
+    | {"nanvar", "ndim", "ones_like", "outer", "percentile", "polyadd", "polymul", "polysub"}
+    | {"ptp", "quantile", "roll", "round", "shape", "sinc", "size", "sort", "tile", "vdot"}
+    | {"where", "zeros_like"}
+)
+"""Functions of NumPy, beside its ufuncs, that give the same for the number."""
+
+
+def with_numbers(walker: Walker, function: Any, value: Any) -> Any:
+    """An argument of a function of NumPy's, with numbers for such arrays. A list with one among
+    its items becomes an array of its own in any case.
+    """
+    if isinstance(value, Single):
+        takes = isinstance(function, np.ufunc) or function.__name__ in FUNCTIONS
+        return value.number if takes else value
+    return _replaced(walker, value) if _holds(walker, value) else value
+
+
+def _items(walker: Walker, value: Any) -> tuple[Any, ...]:
+    if isinstance(value, Row):
+        return value.items
+    contents = walker.state.heap.get(value.address) if isinstance(value, Reference) else None
+    return contents.items if isinstance(contents, ListContents) else ()
+
+
+def _holds(walker: Walker, value: Any) -> bool:
+    return isinstance(value, Single) or any(_holds(walker, item) for item in _items(walker, value))
+
+
+def _replaced(walker: Walker, value: Any) -> Any:
+    if isinstance(value, Single):
+        return value.number
+    items = tuple(_replaced(walker, item) for item in _items(walker, value))
+    if isinstance(value, Row):
+        return Row(items, value.cls)
+    return walker.new_list(items) if items else value

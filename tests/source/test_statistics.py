@@ -1,0 +1,75 @@
+"""Functions of ``statistics`` of lists of floats, which tracing cannot do: it adds fractions."""
+
+import math
+import random
+import statistics
+
+import pytest
+
+import wyrmling as wy
+
+
+def mean(a, b, c):
+    return statistics.mean([a, b, c, 2])
+
+
+def variance(a, b, c):
+    return statistics.variance([a, b, c])
+
+
+def variance_about(a, b, c):
+    return statistics.variance((a, b, c), 0.5) + statistics.pvariance([a, b], mu=c)
+
+
+def pvariance(a, b, c):
+    return statistics.pvariance([a, b, c])
+
+
+def stdev(a, b, c):
+    return statistics.stdev([a, b, c])
+
+
+def pstdev(a, b, c):
+    return statistics.pstdev([x * x for x in (a, b, c)])
+
+
+@pytest.mark.parametrize("f", [mean, variance, variance_about, pvariance, stdev, pstdev])
+def test_values_and_gradients(f):
+    fast = wy.compile(f, mode="source")
+    random.seed(4)
+    for _ in range(200):
+        centre, spread = random.choice([0.0, 1.0, 1e6]), 10.0 ** random.randint(-3, 3)
+        numbers = [centre + random.gauss(0, 1) * spread for _ in range(3)]
+        expected = f(*numbers)
+        assert abs(fast(*numbers) - expected) <= 3 * math.ulp(expected)
+    at = (1.3, 0.7, -0.4)
+    step = 1e-5
+    for mode in ("source", "auto"):
+        gradient = wy.grad(f, (0, 1, 2), mode=mode)(*at)
+        for k, slope in enumerate(gradient):
+            ends = [f(*(x + way * step * (n == k) for n, x in enumerate(at))) for way in (1, -1)]
+            assert slope == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-7, abs=1e-9)
+
+
+def one(x):
+    return statistics.variance([x])
+
+
+def one_that_is_handled(x):
+    try:
+        return statistics.variance([x])
+    except ValueError:
+        return 2.0 * x
+
+
+def of_integers(x):
+    return statistics.mean([1, 2, 4]) * x
+
+
+def test_what_is_refused_or_raised():
+    with pytest.raises(statistics.StatisticsError):
+        wy.compile(one, mode="source")(1.5)
+    assert wy.grad(one_that_is_handled, mode="source")(1.5) == 2.0
+    with pytest.raises(wy.SourceError, match="give it a list of floats"):
+        wy.grad(of_integers, mode="source")(1.5)
+    assert wy.grad(of_integers)(1.5) == statistics.mean([1, 2, 4])
