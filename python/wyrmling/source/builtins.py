@@ -409,6 +409,11 @@ class Builtins(Walker):
         """``callable(x)``."""
         value = args[0]
         if isinstance(value, Known):
+            # A class may get the method later, or lose it.
+            if self.class_of(value) is not None and callable(value.object):
+                self.member(value, "__call__", node)
+            elif self.class_of(value) is not None:
+                self.needs.absent(value.place.attribute("__call__"))
             return Known(callable(value.object))
         if isinstance(value, Closure | Applied | MethodOf):
             return Known(True)
@@ -450,7 +455,12 @@ class Builtins(Walker):
         if isinstance(value, Known):
             if value.place is not None and self.class_of(value) is not None:
                 self.refuse(node, "a question for an attribute of this", "read the attribute")
-            return hasattr(value.object, name)
+            has = hasattr(value.object, name)
+            if value.place is not None and not has:
+                self.needs.absent(value.place.attribute(name))
+            elif value.place is not None and not is_read:
+                self.member(value, name, node)
+            return has
         if isinstance(value, Reference):
             contents = self.contents(value, node)
             if isinstance(contents, InstanceContents):

@@ -9,7 +9,6 @@ modules and classes have to be the same.
 from __future__ import annotations
 
 import ast
-import inspect
 import math
 import types
 from typing import Any
@@ -158,6 +157,7 @@ class Environment(Walker):
         try:
             found, place = self.frame.names.find(name)
         except NameError:
+            self.needs.absent(self.frame.names.where(name))
             self.leave(f"the name {name!r} is not defined", node)
         return self.known(found, place, node)
 
@@ -220,12 +220,8 @@ class Environment(Walker):
             or isinstance(
                 found, int | float | complex | str | bytes | tuple | frozenset | np.generic
             )
+            or places.is_native(found)
         ):
-            self.needs.expect(place, found)
-        elif callable(found) and not isinstance(
-            inspect.getattr_static(kind, "__call__", None), types.FunctionType
-        ):
-            # It has no text, so that only it itself is known to do the same: np.max, and np.min.
             self.needs.expect(place, found)
         elif hasattr(found, "__dict__") or callable(found) or hasattr(kind, "__slots__"):
             # Attributes are looked up at their own places.
@@ -265,6 +261,7 @@ class Environment(Walker):
         except Unreadable as error:
             self.refuse(node, str(error), "compute the value before")
         except AttributeError:
+            self.needs.absent(value.place.attribute(name))
             self.leave("there is no such attribute", node)
         if isinstance(found, places.Property):
             self.needs.expect(found.place, found.get)
