@@ -235,7 +235,84 @@ def test_what_has_changed_is_seen(name):
     assert after[2] is not None
 
 
+class Near:
+    """Answers ``in``, and stands for an integer."""
+
+    number = 1
+
+    def __contains__(self, x):
+        return abs(x - 0.25) < 0.1
+
+    def __iter__(self):
+        return iter([1.0, 2.0])
+
+    def __index__(self):
+        return self.number
+
+
+NEAR = Near()
+NUMBERS = [1.0, 2.0, 3.0]
+ARRAY = np.array([1.0, 2.0, 3.0])
+ZERO_AXES = np.array(2.0)
 CALLS = []
+
+
+def assigned(x):
+    made = np.zeros(3)
+    made[NEAR] = 7.0
+    made[0] = ZERO_AXES
+    return x * made.sum()
+
+
+def deleted(x):
+    made = [1.0, 2.0, 5.0]
+    made[NEAR] = 4.0
+    del made[NEAR]
+    return x * sum(made)
+
+
+PROTOCOLS = {
+    "in": lambda x: x if 0.3 in NEAR else -x,
+    "not in": lambda x: x if 0.5 not in NEAR else -x,
+    "gone through": lambda x: sum(x * one for one in NEAR),
+    "an item of a list": lambda x: x * NUMBERS[NEAR],
+    "a slice of a list": lambda x: x * sum(NUMBERS[NEAR:]),
+    "an item of an array": lambda x: x * ARRAY[NEAR] * np.outer(ARRAY, ARRAY)[NEAR, 2],
+    "a slice of an array": lambda x: x * ARRAY[NEAR:].sum(),
+    "a range": lambda x: x * sum(range(NEAR, 5)),
+    "enumerate": lambda x: sum(at * x for at, _ in enumerate(NUMBERS, NEAR)),
+    "a list that is repeated": lambda x: x * sum([2.0] * NEAR),
+    "assigned to": assigned,
+    "deleted": deleted,
+}
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_what_a_class_answers_is_asked(name, monkeypatch):
+    """And nothing is left for an exception that Python does not raise: a function that has an
+    effect after that would be run, and then traced.
+    """
+    f = PROTOCOLS[name]
+
+    def counted(x):
+        made = f(x)
+        CALLS.append(name)
+        return made
+
+    slopes = [wy.grad(f, mode="auto"), wy.grad(f, mode="source"), wy.grad(counted)]
+    for number in (1, 2, 1):
+        monkeypatch.setattr(Near, "number", number)
+        expected = f(3.0) - f(2.0)
+        CALLS.clear()
+        for slope in slopes:
+            try:
+                assert [slope(2.0) for _ in range(3)] == [pytest.approx(expected)] * 3
+            except wy.SourceError:
+                assert name == "gone through"
+        assert len(CALLS) == 3
+        with pytest.raises(wy.SourceError):
+            wy.grad(counted, mode="source")(2.0)
+        assert len(CALLS) == 3
 
 
 def follows_a_name(x):

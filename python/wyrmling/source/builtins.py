@@ -230,6 +230,7 @@ class Builtins(Walker):
     def builtin_range(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``range(stop)``, ``range(start, stop, step)``."""
         self._only(args, keywords, range(1, 4), node)
+        args = [self.as_index(arg, node) for arg in args]
         for arg in args:
             if kind_of(arg) not in WHOLE and kind_of(arg) != "bool":
                 self.leave("a range of no integers", node)
@@ -245,6 +246,7 @@ class Builtins(Walker):
     def builtin_enumerate(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``enumerate(x, start)``."""
         start = keywords.pop("start", args[1] if len(args) > 1 else Known(0))
+        start = self.as_index(start, node)
         if kind_of(start) not in ("int", "bool"):
             self.leave("enumerate from no integer", node)
         return Lazy("enumerate", (args[0], self.call(Known(int), [start], {}, node)))

@@ -168,6 +168,15 @@ class Objects(Walker):
             return self._generated(cls, name, value, node)
         return Applied(Known(member, place), (value,))
 
+    def as_index(self, index: Any, node: ast.AST) -> Any:
+        """An index with the integers that instances in it are by their ``__index__``."""
+        if isinstance(index, Row):
+            return replace(index, items=tuple(self.as_index(one, node) for one in index.items))
+        if isinstance(index, Lazy) and index.name == "slice":
+            return replace(index, over=tuple(self.as_index(one, node) for one in index.over))
+        method = self.bound(index, "__index__", node)
+        return index if method is None else self.call(method, [], {}, node)
+
     def _generated(self, cls: type, name: str, value: Any, node: ast.AST) -> Any:
         """A method that ``dataclass`` wrote."""
         if name == "__eq__":
