@@ -343,3 +343,41 @@ def test_what_follows_a_name_that_is_defined_later_happens_once(f, monkeypatch):
     with pytest.raises(wy.SourceError, match="a write to CALLS"):
         slopes[1](2.0)
     assert len(CALLS) == 3
+
+
+def of_two(first, second, x):
+    return x * first["by"][0] * second["by"][0]
+
+
+def of_nested(both, x):
+    return x * both[0][0] * both[1][0]
+
+
+SHARED = [0.5]
+ALIASES = {"first": SHARED, "second": SHARED}
+
+
+def of_captured(x):
+    return x * ALIASES["first"][0] * ALIASES["second"][0]
+
+
+@pytest.mark.parametrize("mode", ["auto", "source"])
+def test_one_list_in_two_places_may_be_two_in_the_next_call(mode, monkeypatch):
+    """And a gradient has parts for both places."""
+    some, others = [0.5], [2.0]
+    cases = [
+        (of_two, [({"by": a}, {"by": b}) for a in (some, others) for b in (some, others)]),
+        (of_nested, [([a, b],) for a in (some, others) for b in (some, others)]),
+        (of_nested, [((a, b),) for a in (some, others) for b in (some, others)]),
+    ]
+    for f, calls in cases:
+        compiled = wy.compile(f)
+        for by in range(len(calls[0]) + 1):
+            slope, traced = (wy.grad(f, by, mode=each) for each in (mode, "trace"))
+            for given in calls * 2:
+                assert slope(*given, 3.0) == traced(*given, 3.0)
+                assert compiled(*given, 3.0) == f(*given, 3.0)
+    slope = wy.grad(of_captured, mode=mode)
+    assert [slope(1.0) for _ in range(3)] == [0.25] * 3
+    monkeypatch.setitem(ALIASES, "second", [2.0])
+    assert [slope(1.0) for _ in range(3)] == [1.0] * 3

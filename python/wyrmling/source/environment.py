@@ -231,12 +231,14 @@ class Environment(Walker):
         return Known(found, place)
 
     def _container(self, found: Any, place: Any, node: ast.AST) -> Any:
-        """A list or dict that exists outside: nobody may write to it."""
-        if id(found) in self.outer:
-            reference: Reference = self.outer[id(found)]
+        """A list or dict that exists outside: nobody may write to it. At another place there may be
+        another at the next call.
+        """
+        if place in self.outer:
+            reference: Reference = self.outer[place]
             if reference.address in self.state.heap:
                 return reference
-        if len(found) > 1000:
+        if len(found) > 1000 or len(self.outer) > 10_000:
             self.refuse(node, "a captured list or dict of this length", "make it an array")
         if isinstance(found, list):
             self.needs.length(place, found)
@@ -248,7 +250,7 @@ class Environment(Walker):
                 self.refuse(node, "a captured dict of such keys", "use strings or integers")
             values = [self.known(one, place.item(key), node) for key, one in found.items()]
             reference = self.allocate(DictContents(tuple(found), tuple(values), external=True))
-        self.outer[id(found)] = reference
+        self.outer[place] = reference
         self.outer_places[reference.address] = place
         return reference
 
