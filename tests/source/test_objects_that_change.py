@@ -36,6 +36,18 @@ class Bare:
     pass
 
 
+class Matched:
+    __match_args__ = ("slope",)
+    slope, offset = 2.0, 3.0
+
+
+def matched(x):
+    match HERE.it:
+        case Matched(found):
+            return x * found
+    return x
+
+
 class Kind(type):
     says = False
 
@@ -185,6 +197,11 @@ CASES = {
         lambda x: x * (2.0 if isinstance(HERE.it, ByKind) else 3.0),
         Bare,
         lambda: setattr(Kind, "says", True),
+    ),
+    "what positional patterns of a class are": (
+        matched,
+        Matched,
+        lambda: setattr(Matched, "__match_args__", ("offset",)),
     ),
     "a default of a named tuple": (
         lambda x: x * Pair(1.0).b,
@@ -381,3 +398,17 @@ def test_one_list_in_two_places_may_be_two_in_the_next_call(mode, monkeypatch):
     assert [slope(1.0) for _ in range(3)] == [0.25] * 3
     monkeypatch.setitem(ALIASES, "second", [2.0])
     assert [slope(1.0) for _ in range(3)] == [1.0] * 3
+
+
+@pytest.mark.parametrize("name", ["base", "flags", "strides"])
+def test_how_an_array_lies_in_memory_is_not_read(name):
+    """It was taken for a method, which is never None."""
+    own = np.array([1.0, 2.0])
+
+    def f(x):
+        return x * (2.0 if getattr(own, name) is None else 3.0)
+
+    expected = f(1.0)
+    assert [wy.grad(f)(1.0) for _ in range(3)] == [expected] * 3
+    with pytest.raises(wy.SourceError, match=f"'{name}' of an array"):
+        wy.grad(f, mode="source")(1.0)
