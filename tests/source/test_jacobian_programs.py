@@ -414,3 +414,18 @@ def test_what_the_function_raises_is_its_own(transform):
     with pytest.raises(IndexError, match="index 3 is out of bounds"):
         slope(rows, x)
     assert slope(rows - 1, x).shape[:2] == (3, 3)
+
+
+@pytest.mark.parametrize("outer", [wy.jacfwd, wy.jacrev])
+@pytest.mark.parametrize("inner", [wy.jacfwd, wy.jacrev])
+def test_what_is_stopped_has_no_second_derivative(outer, inner):
+    """A Jacobian that is differentiated again still knows what was stopped."""
+
+    def f(x):
+        return x * x * wy.stop_gradient(x * x)
+
+    x = np.array([1.0, 2.0, -3.0])
+    expected = np.zeros((3, 3, 3))
+    expected[range(3), range(3), range(3)] = 2.0 * x * x
+    for mode in ("source", "trace"):
+        np.testing.assert_allclose(outer(inner(f, mode=mode), mode=mode)(x), expected, rtol=1e-12)

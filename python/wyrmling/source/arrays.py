@@ -36,6 +36,7 @@ from .values import (
     is_index,
     is_integers,
     kind_of,
+    number_of,
 )
 
 WRITE = "copy it first, or make a new array"
@@ -347,11 +348,14 @@ class Arrays(Creation):
                     value, lambda one: Number(kind, self._element(one, array, node)), node
                 )
             )
+        value = number_of(value)
         if self.is_array(value):
             found = self.array_of(value)
             if not isinstance(found, Array) or found.shape != ():
                 self.leave("an element is set to an array", node)
             return found.id
+        if self.class_of(value) is not None:
+            self.refuse(node, "an element that is set to this object", "use float(...) of it")
         if kind_of(value) is None:
             self.leave("an element is set to no number", node)
         return self.as_real(value, kind, node)

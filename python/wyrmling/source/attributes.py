@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._core import Variable
+from ..variable import REFUSED
 from .objects import MISSING, Objects, member_of
 from .singles import METHODS
 from .state import OF_CLASS, ArrayContents, DictContents, InstanceContents
@@ -128,6 +129,9 @@ class Attributes(Objects):
             return self.array_call(np.ravel, [value], {}, node)
         if name == "dtype":
             return Known(array.dtype)
+        if name in REFUSED:
+            # Such as base, which would be taken for a method and never be None.
+            self.refuse(node, f"{name!r} of an array", "use what has a derivative")
         return self._method(np.ndarray, name, value, node)
 
     def _of_single(self, value: Single, name: str, node: ast.AST) -> Any:

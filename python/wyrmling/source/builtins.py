@@ -238,6 +238,7 @@ class Builtins(Walker):
     def builtin_range(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``range(stop)``, ``range(start, stop, step)``."""
         self._only(args, keywords, range(1, 4), node)
+        args = [self.as_index(arg, node) for arg in args]
         for arg in args:
             if kind_of(arg) not in WHOLE and kind_of(arg) != "bool":
                 self.leave("a range of no integers", node)
@@ -253,6 +254,7 @@ class Builtins(Walker):
     def builtin_enumerate(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``enumerate(x, start)``."""
         start = keywords.pop("start", args[1] if len(args) > 1 else Known(0))
+        start = self.as_index(start, node)
         if kind_of(start) not in ("int", "bool"):
             self.leave("enumerate from no integer", node)
         return Lazy("enumerate", (args[0], self.call(Known(int), [start], {}, node)))
@@ -413,6 +415,11 @@ class Builtins(Walker):
         """``callable(x)``."""
         value = args[0]
         if isinstance(value, Known):
+            # A class may get the method later, or lose it.
+            if self.class_of(value) is not None and callable(value.object):
+                self.member(value, "__call__", node)
+            elif self.class_of(value) is not None:
+                self.needs.absent(value.place.attribute("__call__"))
             return Known(callable(value.object))
         if isinstance(value, Closure | Applied | MethodOf):
             return Known(True)
@@ -456,7 +463,12 @@ class Builtins(Walker):
         if isinstance(value, Known):
             if value.place is not None and self.class_of(value) is not None:
                 self.refuse(node, "a question for an attribute of this", "read the attribute")
-            return hasattr(value.object, name)
+            has = hasattr(value.object, name)
+            if value.place is not None and not has:
+                self.needs.absent(value.place.attribute(name))
+            elif value.place is not None and not is_read:
+                self.member(value, name, node)
+            return has
         if isinstance(value, Reference):
             contents = self.contents(value, node)
             if isinstance(contents, InstanceContents):

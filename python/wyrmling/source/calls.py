@@ -204,8 +204,7 @@ class Calls(Recursions, Caching):
         if place is None:
             # It belongs to an object that is expected to stay the same.
             place = self.anonymous(function.object)
-        callee = read.callee(function.object, place)
-        self.needs.expect(callee.place, callee.function)
+        callee = read.callee(function.object, place, self.needs)
         first = [self.known(value, where, node) for value, where in callee.args]
         given = {name: self.known(*found, node) for name, found in callee.keywords.items()}
         closure = self.closure_of(callee.function, callee.place, node)

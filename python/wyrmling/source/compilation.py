@@ -194,7 +194,6 @@ class _Arguments:
         self.leaves: list[int] = []
         self.inputs: list[places.Place] = []
         self.static: dict[int, Any] = {}
-        self._seen: dict[int, Any] = {}
         self._singles: list[tuple[Single, Any]] = []
 
     def value(self, given: Any, place: places.Place) -> Any:
@@ -220,12 +219,8 @@ class _Arguments:
     def _container(self, given: Any, place: places.Place) -> Any:
         if type(given) not in (list, dict):
             self.walker.refuse(self.node, f"a {type(given).__name__} as an argument", "use a dict")
-        if id(given) in self._seen:
-            # Its leaves are counted again, and are those that were seen.
-            value, count = self._seen[id(given)]
-            self.count += count
-            return value
-        before = self.count
+        # One that is in two places is another in each: the next call may have two there, and a
+        # gradient has parts for both.
         contents: Any
         if isinstance(given, list):
             items = [self.value(one, place.item(at)) for at, one in enumerate(given)]
@@ -235,8 +230,6 @@ class _Arguments:
             contents = DictContents(tuple(given), tuple(values), external=True)
         reference = self.walker.allocate(contents)
         self.walker.outer_places[reference.address] = place
-        self.walker.outer[id(given)] = reference
-        self._seen[id(given)] = (reference, self.count - before)
         return reference
 
     def _instance(self, given: Opened, place: places.Place) -> Any:

@@ -114,6 +114,8 @@ class Containers(Walker):
             return self.distribute(value, lambda one: self.item(one, index, node), node)
         if isinstance(index, Choice):
             return self.distribute(index, lambda one: self.item(value, one, node), node)
+        if not self._takes_keys(value):
+            index = self.as_index(index, node)
         if isinstance(value, Row):
             return self._of_sequence(value.items, index, node, Row)
         if isinstance(value, Reference):
@@ -170,6 +172,11 @@ class Containers(Walker):
         if place is not None and not isinstance(value.object, str | bytes | range):
             self.refuse(node, "an item of this object", "pass a list, a dict or an array")
         return self.fold(lambda owner, at: owner[at], [value.object, found], node)
+
+    def _takes_keys(self, owner: Any) -> bool:
+        """Whether an index is a key, or an argument of a method, and need be no integer."""
+        contents = self.state.heap.get(owner.address) if isinstance(owner, Reference) else None
+        return isinstance(contents, DictContents) or self.class_of(owner) is not None
 
     def slice_of(self, index: Lazy, node: ast.AST) -> Known:
         """A slice whose ends are known."""
@@ -336,6 +343,8 @@ class Containers(Walker):
         if isinstance(owner, Choice):
             self.distribute(owner, lambda one: self.store_item(one, index, value, node), node)
             return
+        if not self._takes_keys(owner):
+            index = self.as_index(index, node)
         if isinstance(owner, Array):
             self.refuse(
                 node,
@@ -382,6 +391,8 @@ class Containers(Walker):
         if not isinstance(owner, Reference):
             self.leave("this has no items that can be deleted", node)
         contents = self.contents(owner, node)
+        if not self._takes_keys(owner):
+            index = self.as_index(index, node)
         if isinstance(contents, ListContents) and self._loosened_for(index, owner, node):
             contents = self.contents(owner, node)
         if isinstance(contents, ListContents):
@@ -426,6 +437,7 @@ class Containers(Walker):
         if operator == "Mult" and bool(ours) != bool(theirs):
             many, count = (ours, right) if ours else (theirs, left)
             assert many is not None
+            count = self.as_index(count, node)
             if kind_of(count) not in ("int", "bool"):
                 self.leave("a sequence is repeated by integers only", node)
             long = isinstance(count, Known) and count.object > LONGEST_UNROLLED

@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from ..ragged import Ragged
+from .numbers import FOLDED
+from .scope import is_native
 from .state import ArrayContents, ListContents
 from .values import (
     REAL,
@@ -41,6 +44,14 @@ OF_SEVERAL = frozenset(
 # Functions that take containers for what they are.
 OF_CONTAINERS = frozenset({"_item", "_stored", "block", "piecewise", "einsum"})
 TRACING = "use functions that wyrmling differentiates (docs/operators.md), or mode='trace'"
+
+
+def _is_lasting(found: Any) -> bool:
+    """Whether an object is the same at each call if it is there: neither a queue nor another
+    container, nor an instance that has a way to become an array.
+    """
+    constant = (*FOLDED, slice, type(...), Ragged, np.finfo, np.iinfo)
+    return isinstance(found, constant) or is_native(found)
 
 
 def r_(key: Any) -> Any:
@@ -139,6 +150,9 @@ class Creation(Walker):
             self.refuse(node, "a method as an argument of NumPy's", TRACING)
         if isinstance(value, Known) and value.place and isinstance(value.object, FunctionType):
             self.needs.test(value.place, ("is", value.object))
+        elif isinstance(value, Known) and value.place and not _is_lasting(value.object):
+            what = f"an object of {type(value.object).__qualname__}, which may change,"
+            self.refuse(node, f"{what} as an argument of NumPy's", "make it an array outside")
         return self.constant_of(value, node, "an argument that is computed", "write the number")
 
     def created(

@@ -9,7 +9,6 @@ modules and classes have to be the same.
 from __future__ import annotations
 
 import ast
-import inspect
 import math
 import types
 from typing import Any
@@ -158,6 +157,7 @@ class Environment(Walker):
         try:
             found, place = self.frame.names.find(name)
         except NameError:
+            self.needs.absent(self.frame.names.where(name))
             self.leave(f"the name {name!r} is not defined", node)
         return self.known(found, place, node)
 
@@ -220,12 +220,8 @@ class Environment(Walker):
             or isinstance(
                 found, int | float | complex | str | bytes | tuple | frozenset | np.generic
             )
+            or places.is_native(found)
         ):
-            self.needs.expect(place, found)
-        elif callable(found) and not isinstance(
-            inspect.getattr_static(kind, "__call__", None), types.FunctionType
-        ):
-            # It has no text, so that only it itself is known to do the same: np.max, and np.min.
             self.needs.expect(place, found)
         elif hasattr(found, "__dict__") or callable(found) or hasattr(kind, "__slots__"):
             # Attributes are looked up at their own places.
@@ -235,12 +231,14 @@ class Environment(Walker):
         return Known(found, place)
 
     def _container(self, found: Any, place: Any, node: ast.AST) -> Any:
-        """A list or dict that exists outside: nobody may write to it."""
-        if id(found) in self.outer:
-            reference: Reference = self.outer[id(found)]
+        """A list or dict that exists outside: nobody may write to it. At another place there may be
+        another at the next call.
+        """
+        if place in self.outer:
+            reference: Reference = self.outer[place]
             if reference.address in self.state.heap:
                 return reference
-        if len(found) > 1000:
+        if len(found) > 1000 or len(self.outer) > 10_000:
             self.refuse(node, "a captured list or dict of this length", "make it an array")
         if isinstance(found, list):
             self.needs.length(place, found)
@@ -252,7 +250,7 @@ class Environment(Walker):
                 self.refuse(node, "a captured dict of such keys", "use strings or integers")
             values = [self.known(one, place.item(key), node) for key, one in found.items()]
             reference = self.allocate(DictContents(tuple(found), tuple(values), external=True))
-        self.outer[id(found)] = reference
+        self.outer[place] = reference
         self.outer_places[reference.address] = place
         return reference
 
@@ -265,6 +263,7 @@ class Environment(Walker):
         except Unreadable as error:
             self.refuse(node, str(error), "compute the value before")
         except AttributeError:
+            self.needs.absent(value.place.attribute(name))
             self.leave("there is no such attribute", node)
         if isinstance(found, places.Property):
             self.needs.expect(found.place, found.get)

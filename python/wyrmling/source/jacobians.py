@@ -133,7 +133,9 @@ def jacobian(
 
     made = derivative(arranged, form)
     function = writer.finish(results.values)
-    if any(given.values()) or any(shapes.values()):
+    # It takes a copy for what is copied, whose derivative is another if that is a stop_gradient.
+    simplified = "stop_gradient" not in function.operators
+    if simplified and (any(given.values()) or any(shapes.values())):
         # All arrays are of the samples' shapes.
         function = function.simplify(exact=True)
     return program.with_results(function, made)

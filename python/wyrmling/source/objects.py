@@ -12,7 +12,7 @@ import dataclasses
 import enum
 import functools
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from ..ragged import Ragged
 from .dicts import CLASSES as CLASSES_OF_DICTS
 from .form import refuse_own_methods
 from .read import is_made
-from .scope import HEAP_TYPE, Place, is_built_in
+from .scope import FUNCTION, HEAP_TYPE, Names, Place, is_built_in
 from .standard import FILES, INSTANCES
 from .state import (
     OF_CLASS,
@@ -200,6 +200,15 @@ class Objects(Walker):
             return self._generated(cls, name, value, node)
         return Applied(Known(member, place), (value,))
 
+    def as_index(self, index: Any, node: ast.AST) -> Any:
+        """An index with the integers that instances in it are by their ``__index__``."""
+        if isinstance(index, Row):
+            return replace(index, items=tuple(self.as_index(one, node) for one in index.items))
+        if isinstance(index, Lazy) and index.name == "slice":
+            return replace(index, over=tuple(self.as_index(one, node) for one in index.over))
+        method = self.bound(index, "__index__", node)
+        return index if method is None else self.call(method, [], {}, node)
+
     def _generated(self, cls: type, name: str, value: Any, node: ast.AST) -> Any:
         """A method that ``dataclass`` wrote."""
         if name == "__eq__":
@@ -235,7 +244,7 @@ class Objects(Walker):
             if getattr(new, "__globals__", {}).get("__name__") != f"namedtuple_{made.__name__}":
                 self.refuse(node, "a named tuple with its own __new__", "use a dataclass")
             refuse_own_methods(self, made, node)
-            return self._named_tuple(made, args, keywords, node)
+            return self._named_tuple(cls, args, keywords, node)
         is_abstract = bool(getattr(made, "__abstractmethods__", None))
         plain = type(made) in (type, abc.ABCMeta) and new is object.__new__ and not is_abstract
         plain = plain and member_of(made, "__getattribute__", None) is object.__getattribute__
@@ -247,7 +256,7 @@ class Objects(Walker):
         value = self.allocate(InstanceContents(made, (), (), cls.place))
         with self.holding(value):
             if dataclasses.is_dataclass(made) and self._has_generated_init(made):
-                self._dataclass(value, made, args, keywords, node)
+                self._dataclass(value, cls, args, keywords, node)
             elif isinstance(getattr(made, "__init__", None), types.FunctionType):
                 function = self.bound(value, "__init__", node)
                 self.call(function, args, keywords, node)
@@ -277,15 +286,37 @@ class Objects(Walker):
         init = vars(cls).get("__init__") or getattr(cls, "__init__", None)
         return isinstance(init, types.FunctionType) and init.__code__.co_filename == "<string>"
 
+    def _defaults(self, cls: Known, method: str, node: ast.AST) -> Callable[[str], Any]:
+        """What finds the default of a parameter of a method that a library has written for a class,
+        None if there is none. It has to be that method at each call.
+        """
+        function = getattr(cls.object, method)
+        place = None if cls.place is None else cls.place.attribute(method)
+        names = Names(function, place or FUNCTION)
+        if place is not None:
+            self.needs.expect(place, function)
+            names.expect_defaults(self.needs)
+
+        def default(name: str) -> Any:
+            found = names.default(name)
+            if found is None:
+                return None
+            return Known(found[0]) if place is None else self.known(*found, node)
+
+        return default
+
     def _named_tuple(
-        self, cls: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+        self, known: Known, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Row:
+        cls: Any = known.object
         given = dict(zip(cls._fields, args, strict=False))
         if len(args) > len(cls._fields) or set(keywords) & set(given):
             self.leave("arguments do not fit a named tuple", node)
         given |= keywords
-        for name, default in cls._field_defaults.items():
-            given.setdefault(name, Known(default))
+        default = self._defaults(known, "__new__", node)
+        for name in cls._fields:
+            if name not in given and (found := default(name)) is not None:
+                given[name] = found
         if set(given) != set(cls._fields):
             self.leave("arguments do not fit a named tuple", node)
         return Row(tuple(self.kept(given[name], node) for name in cls._fields), cls)
@@ -293,11 +324,13 @@ class Objects(Walker):
     def _dataclass(
         self,
         value: Reference,
-        cls: Any,
+        known: Known,
         args: Sequence[Any],
         keywords: dict[str, Any],
         node: ast.AST,
     ) -> None:
+        cls: Any = known.object
+        default = self._defaults(known, "__init__", node)
         # Those that are no attributes are given to __post_init__.
         passed = [
             field
@@ -320,10 +353,12 @@ class Objects(Walker):
         for field in declared:
             if field.name in given:
                 attributes[field.name] = given[field.name]
-            elif field.default is not dataclasses.MISSING:
-                attributes[field.name] = Known(field.default)
             elif field.default_factory is not dataclasses.MISSING:
                 attributes[field.name] = self.call(self._factory(value, field), [], {}, node)
+            elif field.init and (found := default(field.name)) is not None:
+                attributes[field.name] = found
+            elif not field.init and field.default is not dataclasses.MISSING:
+                attributes[field.name] = Known(field.default)
             elif field.init:
                 self.leave("arguments do not fit a dataclass", node)
         extra = [attributes.pop(field.name) for field in passed]
@@ -421,6 +456,10 @@ class Objects(Walker):
             )
         else:
             wanted = self.constant_of(classes, node, "a class that is computed")
+        for each in wanted if isinstance(wanted, tuple) else (wanted,):
+            asked = getattr(type(each), "__instancecheck__", None)
+            if isinstance(asked, types.FunctionType) and type(each) is not abc.ABCMeta:
+                self.refuse(node, "a class whose own class says what isinstance is", "ask its type")
         try:
             return Known(issubclass(self.type_of(value, node), wanted))
         except TypeError:

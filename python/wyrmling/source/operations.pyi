@@ -279,6 +279,9 @@ class Operations:
     def bound(self, value: Any, name: str, node: ast.AST) -> Any:
         """A method that a class defines in Python, bound, or None (``objects.py``)."""
 
+    def as_index(self, index: Any, node: ast.AST) -> Any:
+        """An index with the integers that instances in it are (``objects.py``)."""
+
     def known(self, found: Any, place: Any, node: ast.AST) -> Any:
         """The value for an object that was found at a place (``environment.py``)."""
 

@@ -181,6 +181,9 @@ class Patterns(Walker):
             tests.append(self._test(pattern.patterns[0], subject))
         elif pattern.patterns:
             names = member_of(cls, "__match_args__", ())
+            if isinstance(classes, Known) and classes.place is not None:
+                where = classes.place.attribute("__match_args__")
+                self.needs.test(where, ("equal", names) if names else ("absent",))
             if len(names) < len(pattern.patterns):
                 self.leave("too many positional patterns", pattern)
             pairs = list(zip(names, pattern.patterns, strict=False))

@@ -275,22 +275,24 @@ class Names:
         self.place = place
         self._free = {name: at for at, name in enumerate(function.__code__.co_freevars)}
 
+    def where(self, name: str) -> Place:
+        """Where the object is that a name means, if there is one."""
+        if name in self._free:
+            return self.place.cell(self._free[name])
+        return self.place.globals(name)
+
     def find(self, name: str) -> tuple[Any, Place]:
         """The object that a name means now, and where it is. Raises NameError as Python would."""
-        if name in self._free:
-            at = self._free[name]
-            try:
-                return self.function.__closure__[at].cell_contents, self.place.cell(at)  # type: ignore[index]
-            except ValueError:
-                raise NameError(
-                    f"cannot access free variable '{name}' where it is not associated with a "
-                    "value in enclosing scope"
-                ) from None
-        place = self.place.globals(name)
-        found = take("global", self.function, name)
-        if found is ABSENT:
-            raise NameError(f"name '{name}' is not defined")
-        return found, place
+        place = self.where(name)
+        found = take(place.kind, self.function, place.key)
+        if found is not ABSENT:
+            return found, place
+        if place.kind == "cell":
+            raise NameError(
+                f"cannot access free variable '{name}' where it is not associated with a "
+                "value in enclosing scope"
+            )
+        raise NameError(f"name '{name}' is not defined")
 
     def default(self, parameter: str) -> tuple[Any, Place] | None:
         """The default of a parameter, and where it is; None if it has none."""
@@ -370,6 +372,14 @@ def attribute(found: Any, place: Place, name: str, needs: Needs) -> tuple[Any, P
 
 
 _NAME, _VALUE = vars(enum.Enum)["name"], vars(enum.Enum)["value"]
+
+
+def is_native(found: Any) -> bool:
+    """Whether an object can be called and has no text for that: only it itself is known to do the
+    same, as np.max and np.min do not.
+    """
+    call = inspect.getattr_static(type(found), "__call__", None)
+    return callable(found) and not isinstance(call, types.FunctionType)
 
 
 def _lookup(kind: type, name: str) -> Any:

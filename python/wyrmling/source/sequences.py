@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import itertools
 from collections.abc import Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -172,6 +174,10 @@ class Sequences(Walker):
             return [Known(item) for item in found]
         if isinstance(found, np.ndarray):
             return [Known(item) for item in found]
+        kind = type(found)
+        own = (inspect.getattr_static(kind, name, None) for name in ("__iter__", "__getitem__"))
+        if any(isinstance(one, FunctionType) for one in own):
+            self.refuse(node, f"going through an object of {kind.__qualname__}", "make it a tuple")
         self.leave("this cannot be gone through", node)
 
     def view_items(self, kind: str, owner: Any, node: ast.AST) -> list[Any]:

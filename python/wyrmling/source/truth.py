@@ -442,9 +442,9 @@ class Truth(Walker):
                 if not isinstance(key, PLAIN_KEYS):
                     self.refuse(node, "whether a set has such an object", "use numbers or strings")
                 return Known(key in contents.items)
-            method = self.bound(container, "__contains__", node)
-            if method is not None:
-                return self.truth(self.call(method, [item], {}, node), node)
+        method = self.bound(container, "__contains__", node)
+        if method is not None:
+            return self.truth(self.call(method, [item], {}, node), node)
         if self.runs(container) or self.grown(container) is not None:
             return self.first_of(
                 container,

@@ -99,7 +99,7 @@ class Walker(Raising):
         self.hidden: dict[int, Any] = {}
         self.places: list[Any] = []
         self.captured: list[Any] = []
-        self.outer: dict[int, Reference] = {}
+        self.outer: dict[Any, Reference] = {}
         self.outer_places: dict[int, Any] = {}
         self.outer_arrays: dict[int, Any] = {}
         self.work = 0
