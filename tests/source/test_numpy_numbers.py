@@ -167,3 +167,16 @@ def test_arrays_of_several_types_are_refused_as_what_they_are():
 
     with pytest.raises(wy.SourceError, match="one of several things"):
         wy.grad(f, mode="source")(np.ones(2, np.float32), np.ones(2, np.float32))
+
+
+def test_an_axis_is_an_integer():
+    """Where a function is written out in Python, too: 1.0 equals an axis, and is none."""
+
+    def f(x, axis):
+        return np.apply_along_axis(lambda lane: lane.sum() * lane, axis, x)
+
+    x, compiled = np.arange(6.0).reshape(2, 3), wy.compile(f, mode="source")
+    for axis in (1, np.int64(-1), 0):
+        np.testing.assert_array_equal(compiled(x, axis), f(x, axis))
+    with pytest.raises(TypeError, match="integer"):
+        compiled(x, 1.0)
