@@ -45,6 +45,19 @@ def main() -> int:
     option("--repeats", type=int, help="of each row, in place of its own number")
     option("--busy", action="store_true", help="two threads by processor time: machines of many")
     options = parser.parse_args()
+    asked = {
+        contenders: options.quality,
+        sequences: options.sequences,
+        planted: options.planted,
+        speed: options.speed,
+    }
+    known = [name for part, is_asked in asked.items() if is_asked for name in part.all_names()]
+    for name in options.only or ():
+        if name not in known:
+            what = (
+                f"one of {', '.join(dict.fromkeys(known))}" if known else "--speed or another part"
+            )
+            parser.error(f"argument --only: invalid name {name!r}: expected {what}")
     print(f"wyrmling {wy.__version__}, NumPy {np.__version__}, {', '.join(peers.versions())}")
     missed = 0
     for path, models, protocol, judged in (

@@ -6,32 +6,35 @@ zlib, which writes wheels, looks for repetitions for a while; Zopfli looks for t
 which takes a minute: a wheel is a twenty-fifth smaller, and every installer unpacks it as before.
 """
 
-import sys
-import tempfile
 import zipfile
 import zlib
 from pathlib import Path
 
 import zopfli.zlib
+from wheels import each_wheel, written_anew
 
 HEAD, TAIL = 2, 4  # bytes that zlib's format has before and after what is deflated
 
 
 def compress(wheel: Path) -> None:
     """Replace a wheel by one of the same files, if that is smaller."""
-    with tempfile.TemporaryDirectory(dir=wheel.parent) as scratch:
-        smaller = Path(scratch, wheel.name)
-        with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(smaller, "w") as new:
-            for info in old.infolist():
-                add(new, info, old.read(info))
-        with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(smaller) as new:
+
+    def is_smaller(path: Path) -> bool:
+        with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(path) as new:
             if old.namelist() != new.namelist():
                 raise SystemExit(f"{wheel.name} has other files after compression")
             for name in old.namelist():
                 if old.read(name) != new.read(name):
                     raise SystemExit(f"{name} of {wheel.name} is another after compression")
-        if smaller.stat().st_size < wheel.stat().st_size:
-            smaller.replace(wheel)
+        return path.stat().st_size < wheel.stat().st_size
+
+    written_anew(wheel, deflate, is_smaller)
+
+
+def deflate(old: zipfile.ZipFile, new: zipfile.ZipFile) -> None:
+    """Add all files of a wheel to another."""
+    for info in old.infolist():
+        add(new, info, old.read(info))
 
 
 def add(archive: zipfile.ZipFile, like: zipfile.ZipInfo, content: bytes) -> None:
@@ -58,5 +61,4 @@ def add(archive: zipfile.ZipFile, like: zipfile.ZipInfo, content: bytes) -> None
 
 
 if __name__ == "__main__":
-    for found in Path(sys.argv[1]).glob("*.whl"):
-        compress(found)
+    each_wheel(compress)

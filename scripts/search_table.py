@@ -11,11 +11,11 @@ GCC and LLVM then go through the functions one by one, which takes longer, but o
 import base64
 import hashlib
 import io
-import sys
 import zipfile
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
+from wheels import each_wheel, written_anew
 
 HEAD = 8  # bytes of version, three encodings and the place of .eh_frame
 NOTHING = 0xFF  # DW_EH_PE_omit, as an encoding
@@ -47,19 +47,20 @@ def recorded(record: str, name: str, content: bytes) -> str:
 
 def rewrite(wheel: Path) -> None:
     """Change the native modules of a wheel, and its RECORD with them."""
-    with zipfile.ZipFile(wheel) as archive:
-        files = [(info, archive.read(info)) for info in archive.infolist()]
-    contents = {info.filename: content for info, content in files}
+    written_anew(wheel, without_tables)
+
+
+def without_tables(old: zipfile.ZipFile, new: zipfile.ZipFile) -> None:
+    """Add all files of a wheel to another, native modules without their tables."""
+    contents = {info.filename: old.read(info) for info in old.infolist()}
     [record] = [name for name in contents if name.endswith(".dist-info/RECORD")]
     for name in [name for name in contents if name.endswith(".so")]:
         contents[name] = without_table(contents[name])
         text = recorded(contents[record].decode(), name, contents[name])
         contents[record] = text.encode()
-    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
-        for info, _ in files:
-            archive.writestr(info, contents[info.filename])
+    for info in old.infolist():
+        new.writestr(info, contents[info.filename], zipfile.ZIP_DEFLATED)
 
 
 if __name__ == "__main__":
-    for found in Path(sys.argv[1]).glob("*.whl"):
-        rewrite(found)
+    each_wheel(rewrite)

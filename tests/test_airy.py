@@ -83,3 +83,12 @@ def test_airy_functions_solve_their_equation(rng):
         slope = wy.grad(lambda x, f=f: np.sum(f(x)))
         curve = wy.grad(lambda x, g=slope: np.sum(g(x)))(x)
         np.testing.assert_allclose(curve, x * y, rtol=1e-14)
+
+
+@pytest.mark.parametrize("x", [5e-324, 1e-320, 1e-310])
+def test_second_derivatives_of_the_scaled_ones_at_subnormal_numbers(x):
+    """They grow by 1/√x: the derivative of the exponential factor, and finite."""
+    ai, slope = 0.3550280538878172, -0.2588194037928068  # at 0, DLMF 9.2.3 and 9.2.4
+    for k, expected in enumerate((ai, slope, -(3**0.5) * ai, 3**0.5 * slope)):
+        second = wy.grad(wy.grad(lambda x, k=k: wy.special.airye(x)[k]))(x)
+        assert second == pytest.approx(0.5 * expected / np.sqrt(x), rel=1e-13)

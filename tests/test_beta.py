@@ -153,3 +153,14 @@ def test_the_beta_function_of_the_smallest_numbers_is_infinite():
     for x, y in ((5e-324, 5e-324), (1e-310, 2e-310)):
         assert wy.special.beta(x, y) == math.inf
         assert math.isclose(wy.special.betaln(x, y), math.log(1 / (x / (x + y))) - math.log(y))
+
+
+@pytest.mark.parametrize("s", [0.25, 0.1, 1e-3, 1e-8, 2.0**-52, 0.0, -(2.0**-53), -1e-8, -0.1])
+def test_the_logarithm_next_to_where_it_is_zero(s):
+    """At (1, 1): the logarithm of beta, rounded before, had no digit there."""
+    for t in (0.25, 0.07, 1e-8, 2.0**-52, 0.0, -(2.0**-53), -1e-3, -s, -0.25):
+        a, b = 1.0 + s, 1.0 + t
+        with mp.workdps(60):
+            expected = float(mp.log(_beta(mp.mpf(a), mp.mpf(b))))
+        for pair in ((a, b), (b, a)):
+            assert float(wy.special.betaln(*pair)) == pytest.approx(expected, rel=4e-15, abs=0.0)

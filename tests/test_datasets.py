@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wyrmling.data import Interactions
-from wyrmling.datasets import make_interactions, read_interactions
+from wyrmling.datasets import make_interactions, read_interactions, reading
 from wyrmling.datasets.generated import GENRES
 from wyrmling.recommend import BPR
 
@@ -121,6 +121,19 @@ def test_text_may_be_compressed(tmp_path: Path) -> None:
             read_interactions(path)
     with pytest.raises(FileNotFoundError, match=r"nowhere\.gz"):
         read_interactions(tmp_path / "nowhere.gz")
+
+
+def test_compressed_text_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small file cannot fill the disk, and one that is large itself is read."""
+    path, lines = tmp_path / "bomb.csv.gz", b"ann,tea\n" * 100_000
+    path.write_bytes(gzip.compress(lines))
+    assert len(lines) > 100 * path.stat().st_size
+    assert len(read_interactions(path)) == 100_000
+    monkeypatch.setattr(reading, "UNPACKED", 1 << 16)
+    with pytest.raises(ValueError, match=r"bomb\.csv\.gz, unpacked, has more than the .* bytes"):
+        read_interactions(path)
+    path.write_bytes(gzip.compress(lines, compresslevel=0))
+    assert len(read_interactions(path)) == 100_000
 
 
 def test_what_is_no_rating_may_be_left_out(tmp_path: Path) -> None:
@@ -322,6 +335,21 @@ def test_bad_files_are_named_with_the_line(tmp_path: Path) -> None:
         read_interactions(tmp_path / "missing.csv")
     with pytest.raises(OSError, match=re.escape(str(tmp_path))):
         read_interactions(tmp_path)
+
+
+@pytest.mark.parametrize("blank", [b"\n", b"\r\n", b" \t\n", b"\n\n\r\n"])
+def test_blank_lines_are_no_long_line(tmp_path: Path, blank: bytes) -> None:
+    """They are counted, and what follows has a length of its own."""
+    path, gap = tmp_path / "gap", blank * 1_500_000
+    path.write_bytes(b"ann,tea\n" + gap + b"bob,rye\n" + gap)
+    assert read_interactions(path).n_users == 2
+    place = 2 + gap.count(b"\n")
+    path.write_bytes(b"ann,tea\n" + gap + b"bob," + b"x" * 3_000_000 + b"\ncid,oat\n")
+    with pytest.raises(ValueError, match=f"gap, line {place}: found a line of more than"):
+        read_interactions(path)
+    path.write_bytes(b"ann,tea\n" + gap + b'bob,"rye\n' + gap)
+    with pytest.raises(ValueError, match=f"gap, line {place}: found a line of more than"):
+        read_interactions(path)
 
 
 @pytest.mark.parametrize(

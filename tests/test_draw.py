@@ -185,6 +185,19 @@ def test_a_chain_is_straight_and_a_tree_has_no_crossing():
     assert max(x[0], x[2]) < min(x[1], x[3]) or min(x[0], x[2]) > max(x[1], x[3])
 
 
+def test_what_a_loop_adds_up_stands_beside_its_steps():
+    """No edge passes many layers, and leaves stay above the first box that uses them."""
+    edges, state, total = [], 0, 0
+    for weight in range(1, 81, 4):  # of each turn, with a product, a state and the sum of states
+        edges += [(state, weight + 1), (weight, weight + 1), (weight + 1, weight + 2)]
+        edges += [(weight + 2, weight + 3), *([(total, weight + 3)] if total else [])]
+        state, total = weight + 2, weight + 3
+    layout = check_layout([(50.0, 30.0)] * (total + 1), edges)
+    assert max(map(len, layout.paths)) <= 10
+    for weight, new in zip(layout.boxes[1::4], layout.boxes[2::4], strict=False):
+        assert new.y - weight.y == pytest.approx(76.0)
+
+
 def parse_dot(text):
     """The nodes with their labels, and the edges, of DOT as Graphviz's grammar has it."""
     lines = text.splitlines()

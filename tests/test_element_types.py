@@ -331,3 +331,23 @@ def test_a_type_that_would_round_is_refused(name, dtype):
             call(given)
     unsafe = np.einsum("i,i", wy.Variable(x), x, dtype=np.float32, casting="unsafe")
     assert unsafe.dtype == np.float32
+
+
+@pytest.mark.parametrize("mode", ["trace", "source"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_pullback_takes_the_numbers_that_jvp_takes(dtype, mode):
+    """One rule: integers, booleans and narrower numbers take the type that is expected."""
+    x = np.array([1.0, 2.0], dtype)
+    _, pullback = wy.vjp(lambda x: x * x, x, mode=mode)
+
+    def pushed(given):
+        return wy.jvp(lambda x: x * x, (x,), (given,), mode=mode)[1]
+
+    for given in (np.array([1, 0]), np.array([True, False]), np.array([1.0, 0.0], np.float32)):
+        for found in (pullback(given)[0], pushed(given)):
+            assert (found.dtype, found.tolist()) == (dtype, [2.0, 0.0])
+    for way, whose in ((pullback, "result's"), (pushed, "argument's")):
+        with pytest.raises(TypeError, match=f"expected {np.dtype(dtype)}, as the {whose}, got fl"):
+            way(np.ones(2, np.float16 if dtype is np.float64 else np.float64))
+        with pytest.raises(ValueError, match=rf"expected shape \(2,\), as the {whose}, got \(3,\)"):
+            way(np.ones(3))

@@ -268,14 +268,16 @@ assert scipy.special.gamma(wy.Variable(5.0)).item() == 24.0
 
 def test_orders_are_integers_within_bounds():
     x = wy.Variable(1.0)
-    for n in (2, 2.0, np.int64(2), True + 1):
+    for n in (2, 2.0, np.int64(2), np.float64(2.0), True + 1):
         assert wy.special.jn(n, x).item() == pytest.approx(scipy.special.jv(2, 1.0), rel=1e-14)
-    for n in (0.5, np.nan, 1001, -1001, 10**400):
+    for n in (0.5, np.nan, np.float64(0.5), 1001, -1001, 10**400):
         with pytest.raises(ValueError, match="jn: n: expected an integer"):
             wy.special.jn(n, x)
     for n in ([1, 2], x, "1", None, np.arange(2)):
         with pytest.raises(TypeError, match="jn: n: expected one integer"):
             wy.special.jn(n, x)
+    with pytest.raises(TypeError, match=r"for several use np.stack\(\[yn\(k, x\) for k in n\]\)"):
+        wy.special.yn(np.arange(2), x)
 
 
 # Those of NumPy's names are NumPy's if no variable is given.

@@ -281,3 +281,28 @@ def test_what_cannot_be_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match=r"l2: no parameter of the loss has the name 'v'.*\"w\""):
         wy.fit(w[i].sum(), {i: [0]}, optimizer=wy.SGD(lr=0.1, l2={"v": 0.1}))
     assert w.value == [1.0]
+
+
+@pytest.mark.parametrize("per", ["step", "sample"])
+@pytest.mark.parametrize("read", [False, True])
+@pytest.mark.parametrize(
+    "optimizer",
+    [lambda **l2: wy.SGD(0.1, momentum=0.9, **l2), lambda **l2: wy.Adam(0.1, **l2)],
+)
+def test_a_row_that_is_looked_up_without_a_gradient_stays(optimizer, read, per):
+    """As rows of torch.nn.Embedding(sparse=True) under detach(), by torch.optim.SparseAdam."""
+    w = wy.Parameter(np.ones((3, 2)), name="w")
+    a, b = wy.IndexInput([0], "a"), wy.IndexInput([0], "b")
+
+    def loss(w, a, b):
+        return (w[a] * wy.stop_gradient(w[b])).sum()
+
+    columns = {"a": [0, 0, 1], "b": [1, 1, 2]}
+    options = {"optimizer": optimizer(l2=1.0, l2_per=per), "epochs": 2, "threads": 1}
+    options |= {"batch_size": 3}
+    if read:
+        wy.fit(loss, columns, parameters={"w": w}, **options)
+    else:
+        wy.fit(loss(w, a, b), {a: columns["a"], b: columns["b"]}, **options)
+    assert (w.value[:2] < 1.0).all()
+    assert w.value[2].tolist() == [1.0, 1.0]

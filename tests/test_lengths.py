@@ -384,3 +384,103 @@ def test_the_package_asks_for_nothing(rng):
     new = rng.normal(size=(5, 3))
     expected = new.mean(1) + np.linalg.norm(new, axis=1) + np.log(np.exp(new).sum(1))
     np.testing.assert_allclose(wy.freeze(y).run({x: new}), expected, rtol=1e-12)
+
+
+def in_place(x, y):
+    result = x * 1.0
+    result += y
+    return result
+
+
+def rows_in_place(x):
+    result = x * 1.0
+    result[[0, 2]] *= 2.0
+    return result
+
+
+# Functions, and shapes that they are built with and then refused: an argument was checked against
+# a length, or nothing is computed that would need one.
+REFUSED = {
+    "matrix_power": (lambda x: np.linalg.matrix_power(x, 1), [(3, 3)], [(2, 3)]),
+    "partition of nothing": (lambda x: np.partition(x, 4), [(0, 3)], [(5, 3)]),
+    "argpartition of nothing": (
+        lambda x: x.sum() * np.argpartition(x, 4),
+        [(0, 3)],
+        [(5, 3)],
+    ),
+    "take_along_axis": (
+        lambda x: np.take_along_axis(x, np.array([[0], [1], [0]]), 1),
+        [(1, 4)],
+        [(3, 1)],
+    ),
+    "searchsorted": (
+        lambda x: x.sum() * np.searchsorted(x, [0.5], sorter=[2, 0, 1]),
+        [(3,)],
+        [(4,)],
+    ),
+    "apply_along_axis": (
+        lambda x: np.apply_along_axis(lambda lane: lane[0] * lane, 0, x),
+        [(3, 2)],
+        [(3, 0)],
+    ),
+    "polyfit": (lambda y: np.polyfit(np.arange(4.0), y, 1, w=np.ones(4)), [(4,)], [(1,)]),
+    "in place": (in_place, [(2, 3), (3,)], [(2, 1), (3,)]),
+    "in place of one": (in_place, [(1,), (1,)], [(1,), (4,)]),
+    "rows of nothing": (rows_in_place, [(3, 0)], [(2, 2)]),
+    "rows that are not there": (rows_in_place, [(3, 0)], [(2, 0)]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_numpy_refuses_for_other_lengths_is_refused(name, rng):
+    f, built, run = REFUSED[name]
+    old = [rng.uniform(0.5, 2.0, shape) for shape in built]
+    new = [rng.uniform(0.5, 2.0, shape) for shape in run]
+    inputs = [wy.Input(array) for array in old]
+    program = wy.freeze(f(*inputs))
+    if np.size(old[0]):
+        np.testing.assert_allclose(program.run(dict(zip(inputs, old, strict=True))), f(*old))
+    compiled = wy.compile(f, mode="source")
+    try:
+        compiled(*old)
+    except wy.SourceError:
+        compiled = f
+    for way in (
+        lambda: f(*new),
+        lambda: program.run(dict(zip(inputs, new, strict=True))),
+        lambda: compiled(*new),
+    ):
+        # A LinAlgError is a ValueError.
+        with pytest.raises((ValueError, IndexError, TypeError)):
+            way()
+
+
+def test_elements_that_come_later_are_not_left_as_they_were():
+    """Built of no elements, of which none was assigned."""
+    x = wy.Input(np.ones((3, 0)), name="x")
+    y = rows_in_place(x)
+    program = wy.freeze(y)
+    x.value = np.ones((3, 2))
+    for way in (lambda: program.run({x: np.ones((3, 2))}), lambda: y.value):
+        with pytest.raises(ValueError, match=r"replace|broadcast"):
+            way()
+    compiled = wy.compile(rows_in_place, mode="source")
+    assert compiled(np.ones((3, 0))).shape == (3, 0)
+    assert compiled(np.ones((3, 2))).tolist() == [[2.0, 2.0], [1.0, 1.0], [2.0, 2.0]]
+
+
+def test_an_array_in_place_keeps_its_type(rng):
+    """The check of lengths takes integers and booleans too."""
+    i, x = wy.IndexInput([2, 0], name="i"), wy.Input(rng.normal(size=3), name="x")
+    j, positive = i + 1, x > 0.0
+    j += i
+    positive |= x < 0.0
+    assert (j.dtype, positive.dtype) == (np.int64, np.bool_)
+    assert wy.freeze(j).run({i: [3, 4]}).tolist() == [7, 9]
+    assert wy.freeze(positive * 1.0).run({x: [1.0, 0.0]}).tolist() == [1.0, 0.0]
+
+
+def test_the_rank_of_no_columns_follows_no_input():
+    x = wy.Input(np.ones((5, 0)), name="x")
+    with pytest.raises(TypeError, match="lstsq"):
+        np.linalg.lstsq(x, np.ones(5))

@@ -388,17 +388,21 @@ def test_interruption_and_closed_pipes(tmp_path: Path, lines: list[str], model: 
         assert process.wait(timeout=60) == 0
     assert Recommender.load(out).fitted.arrays["users"].shape == (60, 32)
 
-    read, write = os.pipe()
-    os.close(read)
-    done = subprocess.run(
-        [*COMMAND, "recommend", str(model), "--user", "user-1"],
-        stdout=write,
-        stderr=subprocess.PIPE,
-        timeout=60,
-        check=False,
-    )
-    os.close(write)
-    assert (done.returncode, done.stderr) == (1, b"")
+    file = tmp_path / "plays.csv"
+    file.write_text("".join(lines))
+    # What does nothing but print ends there.
+    for question in (["recommend", model, "--user", "user-1"], ["compare", file]):
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run(
+            [*COMMAND, *map(str, question)],
+            stdout=write,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+        os.close(write)
+        assert (done.returncode, done.stderr) == (1, b"")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="closed streams are those of a POSIX shell")

@@ -51,6 +51,7 @@ def test_stacks_are_unwound_without_the_table(tmp_path: Path) -> None:
     files = {"a/code.py": b"1\n", "a/a.so": whole, "a/b.so": b"no ELF"}
     wheel = wheel_of(directory / "a-1-py3-none-any.whl", files)
     subprocess.run([sys.executable, str(SCRIPT), str(directory)], check=True)
+    assert [path.name for path in directory.iterdir()] == [wheel.name]
     with zipfile.ZipFile(wheel) as archive:
         assert archive.namelist() == [*files, "a-1.dist-info/RECORD"]
         changed = archive.read("a/a.so")
@@ -67,3 +68,13 @@ def test_stacks_are_unwound_without_the_table(tmp_path: Path) -> None:
     for depth in (0, 1, 30):
         found = [ctypes.CDLL(str(path)).frames(depth) for path in (library, other)]
         assert found[0] == found[1] > depth
+
+
+def test_a_wheel_stays_as_it_is_if_it_cannot_be_rewritten(tmp_path: Path) -> None:
+    wheel = tmp_path / "a-1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("a/b.so", b"no ELF, and no RECORD")
+    before = wheel.read_bytes()
+    assert subprocess.run([sys.executable, str(SCRIPT), str(tmp_path)]).returncode != 0
+    assert [path.name for path in tmp_path.iterdir()] == [wheel.name]
+    assert wheel.read_bytes() == before

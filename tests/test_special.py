@@ -4,6 +4,8 @@ Expected numbers are by mpmath 1.4 to 60 digits and more, rounded; derivatives a
 differences with steps of 1e-30. What SciPy has is compared with it in test_elementwise.py.
 """
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.special
@@ -299,3 +301,15 @@ def test_incomplete_gamma_functions_are_probabilities(rng):
     assert lower.max() <= 1.0
     assert upper.min() >= 0.0
     np.testing.assert_allclose(lower + upper, 1.0, rtol=1e-14)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, -1])
+def test_derivatives_of_bessel_functions_next_to_their_pole_are_infinite(n):
+    """At subnormal numbers their neighbours are infinite, too: 0 times that would be NaN."""
+    derivative, sign = functools.partial(wy.special.yn, n), -1.0 if n >= 0 else 1.0
+    for _ in range(3):
+        derivative, sign = wy.grad(derivative), -sign
+        for x in (5e-324, 1e-310):
+            assert derivative(x) == sign * np.inf
+    second = wy.grad(wy.grad(wy.special.y1))
+    assert [second(x) for x in (5e-324, 1e-310, 1e-200)] == [-np.inf] * 3

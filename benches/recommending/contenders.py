@@ -112,6 +112,11 @@ TARGETS = {"BPR": 0.40, "WARP": 0.45, "ImplicitALS": 0.40, "EASE": 0.445}
 TOLERANCE = 0.005
 
 
+def all_names() -> list[str]:
+    """The names of all models."""
+    return [contender.name for contender in (*OURS, *THEIRS, *BASELINE)]
+
+
 def named(names: list[str] | None) -> list[Contender]:
     """The models of some names, or all."""
     return chosen([*OURS, *THEIRS, *BASELINE], names)
@@ -119,12 +124,7 @@ def named(names: list[str] | None) -> list[Contender]:
 
 def chosen(everyone: list[Contender], names: list[str] | None) -> list[Contender]:
     """Those of some names, or all."""
-    if not names:
-        return everyone
-    unknown = set(names) - {contender.name for contender in everyone}
-    if unknown:
-        raise SystemExit(f"no such model: {', '.join(sorted(unknown))}")
-    return [contender for contender in everyone if contender.name in names]
+    return [contender for contender in everyone if not names or contender.name in names]
 
 
 def judged(means: Mapping[str, float]) -> int:

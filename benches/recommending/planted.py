@@ -98,10 +98,13 @@ def cells() -> Iterator[Cell]:
         yield Cell(*size, *rest)
 
 
+def all_names() -> list[str]:
+    """The names of all models."""
+    return [*MODELS]
+
+
 def named(names: list[str] | None) -> dict[str, Callable[[int], Any]]:
     """The models of some names, or both: each makes one for a seed."""
-    if unknown := set(names or ()) - set(MODELS):
-        raise SystemExit(f"no such model: {', '.join(sorted(unknown))}")
     return {name: _made(name) for name in MODELS if not names or name in names}
 
 

@@ -128,6 +128,11 @@ ABOVE = [("SASRec", "EWMA"), ("SASRec", "LSTM"), ("EWMA", "sbr EWMA"), ("LSTM", 
 """Which is to rank better than which, on the same seeds."""
 
 
+def all_names() -> list[str]:
+    """The names of all models."""
+    return [contender.name for contender in (*OURS, *THEIRS, *BASELINES)]
+
+
 def named(names: list[str] | None) -> list[Contender]:
     """The models of some names, or all; those of sbr, if it can be built."""
     found = chosen([*OURS, *THEIRS, *BASELINES], names)

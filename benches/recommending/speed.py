@@ -24,7 +24,20 @@ RECOMMENDED = 10
 
 def rows(sizes: Sequence[str], threads: Sequence[int], only: Sequence[str]) -> Iterator[Row]:
     """The rows of some kinds (all if none is named), for some sizes of data."""
-    kinds: dict[str, Callable[[Pairs, str, int], Iterator[Row]]] = {
+    for size in sizes:
+        data = generated(*SIZES[size])
+        for kind, made in _kinds().items():
+            for count in threads if not only or kind in only else ():
+                yield from made(data, f"made-up data like MovieLens {size.upper()}", count)
+
+
+def all_names() -> list[str]:
+    """The names of all kinds of rows."""
+    return [*_kinds()]
+
+
+def _kinds() -> dict[str, Callable[[Pairs, str, int], Iterator[Row]]]:
+    return {
         "bpr": _bpr,
         "warp": _warp,
         "als": _als,
@@ -32,11 +45,6 @@ def rows(sizes: Sequence[str], threads: Sequence[int], only: Sequence[str]) -> I
         "recommend": _recommend,
         "evaluate": _evaluate,
     }
-    for size in sizes:
-        data = generated(*SIZES[size])
-        for kind in only or kinds:
-            for count in threads:
-                yield from kinds[kind](data, f"made-up data like MovieLens {size.upper()}", count)
 
 
 def _named(threads: int) -> str:

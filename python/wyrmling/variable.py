@@ -316,6 +316,9 @@ def _in_place(symbol: str, operation: Callable[[Variable, Any], Any]) -> Method:
                 f"{symbol}: an array of shape {self.shape} cannot hold the result, of shape "
                 f"{result.shape}"
             )
+        if np.ndim(other) and _core.follows_input(result):
+            # What has the lengths of one that comes later is refused as well.
+            result = _core.reshape_like(result, self)
         if result.dtype != self.dtype:
             if not np.can_cast(result.dtype, self.dtype, "same_kind"):
                 raise TypeError(

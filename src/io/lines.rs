@@ -98,41 +98,45 @@ pub(super) struct Lines<'a, R> {
     name: &'a str,
     /// What separates fields.
     pub delimiter: Delimiter,
-    cutter: Cutter<Text<R>>,
+    cutter: Cutter<R>,
 }
 
 /// The text without byte order mark: its first lines, the rest, and a line break
 /// so that the last line ends like any other.
 type Text<R> = Uniform<Chain<Chain<Cursor<Vec<u8>>, R>, &'static [u8]>>;
 
-enum Cutter<T> {
-    Quoting(Box<csv::Reader<Watched<T>>>),
+enum Cutter<R> {
+    Quoting(Box<csv::Reader<Watched<R>>>),
     Colons {
-        text: BufReader<T>,
+        text: BufReader<Text<R>>,
         number: u64,
         line: Vec<u8>,
     },
 }
 
-/// The most bytes of a line. What the reader had read ahead of a line that may be quoted is not counted.
+/// The most bytes of a line; one that may be quoted is refused when no more is read of it.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// Text that knows whether its end was reached by a reader that wanted more, and how much of a line
-/// may still come.
-struct Watched<T> {
-    text: T,
+/// Text that knows whether its end was reached by a reader that wanted more, and that gives no more of a
+/// line that is too long.
+struct Watched<R> {
+    text: Text<R>,
     ended: bool,
-    left: usize,
 }
 
-impl<T: Read> Read for Watched<T> {
+impl<R> Watched<R> {
+    fn is_too_long(&self) -> bool {
+        self.text.unfinished().0 >= LONGEST_LINE
+    }
+}
+
+impl<R: Read> Read for Watched<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.left == 0 {
+        if self.is_too_long() {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         let read = self.text.read(buffer)?;
         self.ended = read == 0;
-        self.left = self.left.saturating_sub(read);
         Ok(read)
     }
 }
@@ -216,11 +220,11 @@ impl<'a, R: BufRead> Lines<'a, R> {
         let mut record = std::mem::take(&mut line.fields).into_byte_record();
         match &mut self.cutter {
             Cutter::Quoting(reader) => {
-                let number = reader.position().line();
-                reader.get_mut().left = LONGEST_LINE;
                 let read = reader.read_byte_record(&mut record);
-                if read.is_err() && reader.get_ref().left == 0 {
-                    return Err(too_long(number));
+                let watched = reader.get_ref();
+                if read.is_err() && watched.is_too_long() {
+                    let (_, breaks) = watched.text.unfinished();
+                    return Err(too_long(reader.position().line().saturating_sub(breaks)));
                 }
                 if !read.map_err(|error| refused(error.into()))? {
                     return Ok(false);
@@ -282,18 +286,14 @@ impl<'a, R: BufRead> Lines<'a, R> {
 }
 
 /// Cuts as RFC 4180 says, into any number of fields.
-fn quoting<T: Read>(delimiter: u8, text: T) -> Cutter<T> {
+fn quoting<R: Read>(delimiter: u8, text: Text<R>) -> Cutter<R> {
     let mut reader = csv::ReaderBuilder::new();
     reader
         .delimiter(delimiter)
         .has_headers(false)
         .flexible(true);
     reader.terminator(csv::Terminator::Any(b'\n'));
-    let watched = Watched {
-        text,
-        ended: false,
-        left: LONGEST_LINE,
-    };
+    let watched = Watched { text, ended: false };
     Cutter::Quoting(Box::new(reader.from_reader(watched)))
 }
 

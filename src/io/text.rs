@@ -142,9 +142,12 @@ pub(super) struct Uniform<R> {
     /// What separates fields that may be quoted; nothing if they may not.
     delimiter: Option<u8>,
     place: Position,
+    /// What was last read of a line that may be quoted: its bytes so far, and the line breaks among them.
+    line: usize,
+    breaks: u64,
 }
 
-impl<R: Read> Uniform<R> {
+impl<R> Uniform<R> {
     pub fn new(text: R, returns: bool, delimiter: Option<u8>) -> Uniform<R> {
         Uniform {
             text,
@@ -152,12 +155,22 @@ impl<R: Read> Uniform<R> {
             after_return: false,
             delimiter,
             place: Position::Before,
+            line: 0,
+            breaks: 0,
         }
+    }
+
+    /// Of the line that was read last, as far as it was: how many bytes it has, and how many line breaks
+    /// within quotes. Both are 0 without a delimiter.
+    pub fn unfinished(&self) -> (usize, u64) {
+        (self.line, self.breaks)
     }
 
     /// Makes bytes uniform in place, and says how many are left.
     fn clean(&mut self, bytes: &mut [u8]) -> usize {
         let mut kept = 0;
+        // Where the line begins that is read.
+        let mut begin = 0;
         for at in 0..bytes.len() {
             let mut byte = bytes[at];
             if self.returns {
@@ -174,9 +187,17 @@ impl<R: Read> Uniform<R> {
                 let is_space = byte == b' ' || byte == b'\t';
                 self.place = match (self.place, byte) {
                     (Position::Quoted, b'"') => Position::Closing,
-                    (Position::Quoted, _) => Position::Quoted,
+                    (Position::Quoted, byte) => {
+                        self.breaks += u64::from(byte == b'\n');
+                        Position::Quoted
+                    }
                     (Position::Before | Position::Closing, b'"') => Position::Quoted,
-                    (_, b'\n') => Position::Before,
+                    (_, b'\n') => {
+                        begin = kept + 1;
+                        self.line = 0;
+                        self.breaks = 0;
+                        Position::Before
+                    }
                     (_, byte) if byte == delimiter => Position::Before,
                     (Position::Before, _) if is_space => continue,
                     _ => Position::Within,
@@ -184,6 +205,9 @@ impl<R: Read> Uniform<R> {
             }
             bytes[kept] = byte;
             kept += 1;
+        }
+        if self.delimiter.is_some() {
+            self.line += kept - begin;
         }
         kept
     }

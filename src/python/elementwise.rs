@@ -12,7 +12,7 @@
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyCFunction, PyDict};
+use pyo3::types::{PyBool, PyCFunction, PyDict, PyFloat};
 
 use super::convert::{self, type_name};
 use super::operand::{answer, computed, node, pair};
@@ -116,11 +116,19 @@ pub(super) fn order(name: &str, n: &Bound<'_, PyAny>) -> PyResult<i32> {
         Ok(order) => Some(order as f64),
         // It does not fit 64 bits: the check of the range below refuses it.
         Err(error) if error.is_instance_of::<PyOverflowError>(n.py()) => Some(f64::INFINITY),
-        Err(_) => convert::number(n)?,
+        // NumPy's float64 is a float of Python's, too.
+        Err(_) => match n.cast::<PyFloat>() {
+            Ok(number) => Some(number.value()),
+            Err(_) => convert::number(n)?,
+        },
     };
     let Some(order) = order else {
+        let way = match n.len() {
+            Ok(2..) => format!("; for several use np.stack([{name}(k, x) for k in n])"),
+            _ => String::new(),
+        };
         return Err(PyTypeError::new_err(format!(
-            "{name}: n: expected one integer, got {}",
+            "{name}: n: expected one integer, got {}{way}",
             type_name(n)
         )));
     };

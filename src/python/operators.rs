@@ -10,7 +10,7 @@
     reason = "pyo3 writes such functions where a macro writes `#[pymethods]`; this file has no unsafe"
 )]
 
-use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyTuple};
 
@@ -18,6 +18,7 @@ use super::error::takes_no_variable;
 use super::operand::{arithmetic, combined, comparison as compared};
 use super::python_numbers::as_python;
 use super::variable::PyVariable;
+use super::view::assigned_meanwhile;
 use super::{Object, convert, index};
 use crate::array::{Array, show_shape};
 use crate::graph::{Constant, Variable, ops};
@@ -258,10 +259,7 @@ impl PyVariable {
         let changed = index::replace(&node, key, value)?;
         // To read a key or a value may call Python, which may assign to this meanwhile.
         if variable.handle.leaf_id().is_none() && variable.node()?.address() != node.address() {
-            return Err(PyRuntimeError::new_err(
-                "x[key] = v: x was assigned to while key or v was read, and that would be lost; \
-                 make both before",
-            ));
+            return Err(assigned_meanwhile().into());
         }
         if variable.handle.replace(changed)? {
             return Ok(());

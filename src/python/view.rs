@@ -25,6 +25,15 @@ use crate::rules::{
     LongAxes, OpRef, Reshape, ReshapeLike, SliceItem, Squeeze, Transpose,
 };
 
+/// The error of an assignment during which code of the caller's has assigned to the same array.
+pub(super) fn assigned_meanwhile() -> Error {
+    Error::State(
+        "x[key] = v: x was assigned to while key or v was read, and that would be lost; make both \
+         before"
+            .into(),
+    )
+}
+
 /// Which node a name stands for. See the [module documentation](self).
 pub(super) struct Slot {
     node: RefCell<Variable>,
@@ -335,9 +344,7 @@ impl Slot {
             return Ok(false);
         }
         if at.lacks_elements() || at.changes.get() != before {
-            return Err(Error::State(
-                "assignment: an element was assigned to meanwhile, and that would be lost".into(),
-            ));
+            return Err(assigned_meanwhile());
         }
         let now = at.changes.get() + 1;
         at.changes.set(now);

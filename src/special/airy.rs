@@ -144,7 +144,8 @@ fn scaled_derivative(n: i32, x: f64, sign: f64) -> f64 {
     for k in 1..=order {
         let number = k as f64;
         exponent[k] = -sign * root / number;
-        root *= (1.5 - number) / number / x;
+        // In this order, for a number divided by a subnormal one is infinite.
+        root = root * ((1.5 - number) / number) / x;
     }
     let scale = inverse_exponential(x, sign);
     jet::derivative(&jet::product(&solution, &jet::exp(scale, &exponent)))

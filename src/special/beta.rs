@@ -12,6 +12,39 @@ use super::{jet, partial};
 /// `ln √(2π)`.
 const LN_SQRT_2_PI: f64 = 0.918_938_533_204_672_8;
 
+/// `ζ(k) - 1` from k = 2 on.
+#[rustfmt::skip]
+const ZETA_LESS_ONE: [f64; 28] = [
+    0.644_934_066_848_226_4,
+    0.202_056_903_159_594_3,
+    0.082_323_233_711_138_19,
+    0.036_927_755_143_369_93,
+    0.017_343_061_984_449_14,
+    0.008_349_277_381_922_827,
+    0.004_077_356_197_944_34,
+    0.002_008_392_826_082_214_3,
+    0.000_994_575_127_818_085_3,
+    0.000_494_188_604_119_464_5,
+    0.000_246_086_553_308_048_3,
+    0.000_122_713_347_578_489_15,
+    6.124_813_505_870_483e-5,
+    3.058_823_630_702_049e-5,
+    1.528_225_940_865_187e-5,
+    7.637_197_637_899_763e-6,
+    3.817_293_264_999_84e-6,
+    1.908_212_716_553_939e-6,
+    9.539_620_338_727_962e-7,
+    4.769_329_867_878_064e-7,
+    2.384_505_027_277_33e-7,
+    1.192_199_259_653_110_6e-7,
+    5.960_818_905_125_948e-8,
+    2.980_350_351_465_228e-8,
+    1.490_155_482_836_504_3e-8,
+    7.450_711_789_835_43e-9,
+    3.725_334_024_788_457e-9,
+    1.862_659_723_513_049e-9,
+];
+
 /// B(a, b) = Γ(a)·Γ(b) / Γ(a + b) (DLMF 5.12.1).
 pub(crate) fn beta(a: f64, b: f64) -> f64 {
     if pole(a) || pole(b) {
@@ -58,6 +91,9 @@ pub(crate) fn betaln(a: f64, b: f64) -> f64 {
         let sum = a + b;
         return gammaln(a) + correction + a - a * sum.ln() + (b - 0.5) * (-a / sum).ln_1p();
     }
+    if a >= 0.75 && b <= 1.25 {
+        return betaln_near_one(a - 1.0, b - 1.0);
+    }
     if a > 0.0 {
         let value = beta(a, b);
         return match value.is_normal() {
@@ -77,6 +113,23 @@ pub(crate) fn betaln(a: f64, b: f64) -> f64 {
         (PI / rest * sine, -logarithm)
     };
     factor.abs().ln() - sinpi(a).abs().ln() + logarithm
+}
+
+/// ln B(1 + s, 1 + t), which is 0 at s = t = 0, by the Taylor series of `ln Γ` (DLMF 5.7.3): of three of
+/// them the linear terms cancel, and are left out.
+fn betaln_near_one(s: f64, t: f64) -> f64 {
+    let sum = s + t;
+    let (mut p, mut q, mut r) = (-s, -t, -sum);
+    let mut rest = 0.0;
+    for (k, zeta) in ZETA_LESS_ONE.iter().enumerate() {
+        p *= -s;
+        q *= -t;
+        r *= -sum;
+        // The square, which is the largest term, by itself: s² + t² - (s + t)².
+        let powers = if k == 0 { -2.0 * s * t } else { p + q - r };
+        rest += zeta / (k + 2) as f64 * powers;
+    }
+    rest - (sum + s * t).ln_1p()
 }
 
 /// Partial derivative number `n` of ln |B|.

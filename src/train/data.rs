@@ -4,6 +4,7 @@
 //! and random numbers are long enough to run at full speed. A batch is a slice of what is staged; it
 //! is not copied again.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::column::ColumnValues;
@@ -59,45 +60,42 @@ pub(super) struct Feeds {
     types: Vec<Type>,
 }
 
-/// The number of the input with an id.
-fn place<'a>(inputs: &(impl Iterator<Item = &'a Leaf> + Clone), wanted: u64) -> Option<usize> {
-    inputs
-        .clone()
-        .position(|l| matches!(l, Leaf::Input { id, .. } if *id == wanted))
+/// The number of each input, by its id.
+fn places<'a>(inputs: impl Iterator<Item = &'a Leaf>) -> HashMap<u64, usize> {
+    let ids = inputs.enumerate().filter_map(|(at, leaf)| match leaf {
+        Leaf::Input { id, .. } => Some((*id, at)),
+        _ => None,
+    });
+    ids.collect()
 }
 
-/// Checks which inputs have sources, and on which of them samplers depend.
+/// The source of each input, by its id; checks which inputs have one, and on which samplers depend.
 ///
 /// # Errors
 /// [`Error::Value`] and [`Error::Type`] for a source of no input or a second one of it, and a sampler
 /// that depends on what no column has, or on more than one index a sample.
-fn check_bindings<'a>(
+fn bindings<'a, 's>(
     inputs: impl Iterator<Item = &'a Leaf> + Clone,
-    sources: &[(u64, Source)],
-) -> Result<()> {
-    for (at, (id, source)) in sources.iter().enumerate() {
-        if place(&inputs, *id).is_none() {
+    places: &HashMap<u64, usize>,
+    sources: &'s [(u64, Source)],
+) -> Result<HashMap<u64, &'s Source>> {
+    let mut found = HashMap::with_capacity(sources.len());
+    for (id, source) in sources {
+        if !places.contains_key(id) {
             return Err(Error::Value(
                 "a column or sampler is bound to an input that the loss does not use".into(),
             ));
         }
-        if sources[..at].iter().any(|(other, _)| other == id) {
+        if found.insert(*id, source).is_some() {
             return Err(Error::Value("an input is bound twice".into()));
         }
-        if let Some(given) = source.given()
-            && !sources
-                .iter()
-                .any(|(id, s)| *id == given && s.column().is_some())
-        {
+    }
+    for given in sources.iter().filter_map(|(_, source)| source.given()) {
+        if found.get(&given).and_then(|s| s.column()).is_none() {
             return Err(Error::Value(
                 "given: a sampler may depend on an input that has a column only".into(),
             ));
         }
-    }
-    for (_, source) in sources {
-        let Some(given) = source.given() else {
-            continue;
-        };
         let given = inputs.clone().find_map(|l| match l {
             Leaf::Input { id, ty, name } if *id == given => Some((ty, name)),
             _ => None,
@@ -110,18 +108,25 @@ fn check_bindings<'a>(
             )));
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 /// An input, and what all of them are filled from.
-struct Binding<'s, I> {
+struct Binding<'s> {
     name: &'s str,
     ty: &'s Type,
     sources: &'s [(u64, Source)],
-    inputs: &'s I,
+    by_input: &'s HashMap<u64, &'s Source>,
+    places: &'s HashMap<u64, usize>,
 }
 
-impl<'a, I: Iterator<Item = &'a Leaf> + Clone> Binding<'_, I> {
+impl Binding<'_> {
+    /// The number of an input, and its column if it has one.
+    fn column(&self, input: u64) -> (Option<usize>, Option<ColumnValues>) {
+        let column = self.by_input.get(&input).and_then(|source| source.column());
+        (self.places.get(&input).copied(), column)
+    }
+
     /// The feed of an input with a column of one index a sample, each below `n`; `what` says what it is
     /// to the sampler of this input.
     ///
@@ -129,9 +134,7 @@ impl<'a, I: Iterator<Item = &'a Leaf> + Clone> Binding<'_, I> {
     /// [`Error::Value`] if there is no such column, [`Error::Index`] for an index out of range.
     fn index_column(&self, what: &str, wanted: u64, n: usize) -> Result<usize> {
         let name = self.name;
-        let found = self.sources.iter().find(|(id, _)| *id == wanted);
-        let found = found.and_then(|(_, source)| source.column());
-        match (place(self.inputs, wanted), found) {
+        match self.column(wanted) {
             (Some(at), Some(data)) if data.is_of_indices() => {
                 data.check(|| format!("{what} of the sampler of input '{name}'"), n)?;
                 Ok(at)
@@ -144,11 +147,8 @@ impl<'a, I: Iterator<Item = &'a Leaf> + Clone> Binding<'_, I> {
 
     /// The feed of an input with a column, which the sampler of this input sees.
     fn seen_column(&self, wanted: u64) -> Result<usize> {
-        let mut sources = self.sources.iter();
-        let is_column = |(id, source): &(u64, Source)| *id == wanted && source.column().is_some();
-        let has_column = sources.any(is_column);
-        let at = place(self.inputs, wanted).filter(|_| has_column);
-        at.ok_or_else(|| {
+        let (at, column) = self.column(wanted);
+        at.filter(|_| column.is_some()).ok_or_else(|| {
             Error::Value(format!(
                 "columns: the sampler of input '{}' sees inputs that have a column only",
                 self.name
@@ -158,7 +158,7 @@ impl<'a, I: Iterator<Item = &'a Leaf> + Clone> Binding<'_, I> {
 
     /// What draws; `None` for a source that draws no items.
     fn drawer(&self, source: &Source) -> Result<Option<Drawer>> {
-        let given = |given: &Option<u64>| given.and_then(|id| place(self.inputs, id));
+        let given = |given: &Option<u64>| given.and_then(|id| self.column(id).0);
         Ok(Some(match source {
             Source::Sampled {
                 sampler,
@@ -253,7 +253,7 @@ impl<'a, I: Iterator<Item = &'a Leaf> + Clone> Binding<'_, I> {
             let drawn = self.sources.iter().find(|(_, source)| {
                 matches!(source, Source::Scored { sampler: other, .. } if Arc::ptr_eq(other, sampler))
             });
-            let of = drawn.and_then(|(id, _)| place(self.inputs, *id));
+            let of = drawn.and_then(|(id, _)| self.column(*id).0);
             let of = of.ok_or_else(|| {
                 Error::Value(format!(
                     "input '{name}': no input is drawn by the sampler whose rank it is"
@@ -296,15 +296,16 @@ impl Feeds {
         inputs: impl Iterator<Item = &'a Leaf> + Clone,
         sources: &[(u64, Source)],
     ) -> Result<Self> {
-        check_bindings(inputs.clone(), sources)?;
+        let places = places(inputs.clone());
+        let by_input = bindings(inputs.clone(), &places, sources)?;
         let mut feeds = Vec::new();
         let mut types = Vec::new();
         let mut count: Option<(usize, String)> = None;
-        for leaf in inputs.clone() {
+        for leaf in inputs {
             let Leaf::Input { id, ty, name } = leaf else {
                 continue;
             };
-            let Some((_, source)) = sources.iter().find(|(other, _)| other == id) else {
+            let Some(source) = by_input.get(id) else {
                 return Err(Error::Value(format!(
                     "input '{name}' is not bound: give it a column or a sampler"
                 )));
@@ -319,7 +320,8 @@ impl Feeds {
                 name,
                 ty,
                 sources,
-                inputs: &inputs,
+                by_input: &by_input,
+                places: &places,
             };
             let (feed, ty) = binding.feed(source)?;
             if let Feed::Column { data, .. } = &feed {

@@ -22,7 +22,7 @@ from installed import empty_environment, folder_with_numpy, install, run
 import wyrmling
 from wyrmling.data import Interactions
 from wyrmling.datasets import make_interactions
-from wyrmling.recommend import BPR, Custom, ExplicitMF, Popularity, Recommender
+from wyrmling.recommend import BPR, EASE, Custom, ExplicitMF, Popularity, Recommender
 from wyrmling.serving import build_wheel
 from wyrmling.serving.wheel import _scratch
 
@@ -228,6 +228,23 @@ def test_a_wheel_is_whole_and_equal_models_make_equal_wheels(tmp_path: Path, mod
         model, "recs", directory=tmp_path / "a", needs="numpy", version="1!2.0rc1+a.0.1a"
     )
     assert numpy.name == "recs-1!2.0rc1+a.0.1a-py3-none-any.whl"
+
+
+def test_a_model_that_scores_by_histories_says_what_it_cannot_without(
+    data: Interactions, tmp_path: Path
+) -> None:
+    model, path = EASE().fit(data), tmp_path / "private.safetensors"
+    model.save(path, histories=False)
+    private = Recommender.load(path)
+    for one, histories in ((model, False), (private, True)):
+        with pytest.warns(UserWarning, match="recommends to new users alone"):
+            wheel = build_wheel(one, "recs", directory=tmp_path, histories=histories)
+    with zipfile.ZipFile(wheel) as archive:
+        back = Recommender.load(archive.read("recs/model.safetensors"))
+    assert len(back.recommend(back.fold_in(list(back.item_ids)[:2]), n=3)) == 3
+    for one in (model, private):
+        with pytest.raises(TypeError, match="does not score by vectors"):
+            build_wheel(one, "recs", directory=tmp_path, needs="numpy")
 
 
 WRITER = """

@@ -203,3 +203,16 @@ def test_a_sum_that_is_rounded_in_each_turn_has_a_gradient():
     value, gradient = wy.value_and_grad(f, mode="source")(x)
     assert same(value, f(x))
     np.testing.assert_allclose(gradient, [0.1, 0.1, 0.1], rtol=1e-7)
+
+
+def test_an_axis_is_an_integer():
+    """Where a function is written out in Python, too: 1.0 equals an axis, and is none."""
+
+    def f(x, axis):
+        return np.apply_along_axis(lambda lane: lane.sum() * lane, axis, x)
+
+    x, compiled = np.arange(6.0).reshape(2, 3), wy.compile(f, mode="source")
+    for axis in (1, np.int64(-1), 0):
+        np.testing.assert_array_equal(compiled(x, axis), f(x, axis))
+    with pytest.raises(TypeError, match="integer"):
+        compiled(x, 1.0)

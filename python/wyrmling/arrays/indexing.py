@@ -94,5 +94,6 @@ def take_along_axis(arr: Like, indices: Any, axis: int | None = -1) -> Variable:
     places = np.broadcast_to(places, lanes)
     lanes[axis] = n
     if tuple(lanes) != x.shape:
-        x = _core.broadcast_to(x, lanes)
+        # A lane that gets one element later is not repeated.
+        x = _core.broadcast_to(fixed(x, "take_along_axis", axis), lanes)
     return _core.take_along_axis(x, places, axis)

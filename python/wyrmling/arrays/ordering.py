@@ -76,8 +76,10 @@ def sort(
     return _core.take_along_axis(x, _core.argsort(x, along), along)
 
 
-def _within(name: str, kth: Any, x: Variable, axis: int, kind: Any, order: Any) -> None:
-    """Raises ValueError for places that an axis has not, for fields and for what is no kind of
+def _within(name: str, kth: Any, x: Variable, axis: int, kind: Any, order: Any) -> Variable:
+    """``x``, which keeps the lengths for which there are such places.
+
+    Raises ValueError for places that an axis has not, for fields and for what is no kind of
     NumPy's; or TypeError.
     """
     if kind != "introselect" or order is not None:
@@ -90,6 +92,7 @@ def _within(name: str, kth: Any, x: Variable, axis: int, kind: Any, order: Any) 
         # Of no elements NumPy takes any place.
         if x.size and not -n <= place < n:
             raise ValueError(f"{name}: kth: {place} is out of range for {n} elements")
+    return fixed(x, name, axis if x.size else tuple(range(x.ndim)))
 
 
 def partition(
@@ -105,8 +108,7 @@ def partition(
     """
     x = reshape(a, -1) if axis is None else constant(a)
     along = axis_of("partition", -1 if axis is None else axis, x.ndim)
-    _within("partition", kth, x, along, kind, order)
-    return sort(fixed(x, "partition", along), along)
+    return sort(_within("partition", kth, x, along, kind, order), along)
 
 
 def argpartition(
@@ -120,8 +122,7 @@ def argpartition(
     array([1, 2, 0])
     """
     x, along = lanes("argpartition", constant(a), axis)
-    _within("argpartition", kth, x, along, kind, order)
-    return argsort(fixed(x, "argpartition", along), along)
+    return argsort(_within("argpartition", kth, x, along, kind, order), along)
 
 
 def _extreme(name: str, a: Like, axis: int | None, out: Any, keepdims: bool) -> Any:

@@ -243,6 +243,8 @@ def polyfit(
         if weights.shape != at.shape:
             raise TypeError(f"polyfit: w: expected shape {at.shape}, got {weights.shape}")
         table = table * _core.expand_dims(weights, 1)
+        # One height that comes later is not repeated.
+        heights = fixed(heights, "polyfit", 0)
         heights = heights * (_core.expand_dims(weights, 1) if heights.ndim == 2 else weights)
     # Columns of length 1 make the numbers better conditioned; their lengths divide out.
     scale = _core.sum(_core.square(table), 0) ** 0.5

@@ -8,7 +8,7 @@ import json
 from ..evaluation import compare
 from . import files, types
 from .models import MODELS, named
-from .text import aside, describe, watched
+from .text import describe, say, watched
 from .train import add_run_options
 
 __all__ = ["add_options", "run"]
@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> None:
         for name, kind in options.models.items()
     }
     if not options.json:
-        aside(f"data        {describe(train)}; {len(test):,} more held out\n")
+        say(f"data        {describe(train)}; {len(test):,} more held out\n")
     metrics = options.metric or ("ndcg@10", "recall@10", "mrr")
     found = compare(models, train, test, metrics, progress=watched())
     if options.json:

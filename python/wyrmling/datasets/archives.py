@@ -7,6 +7,7 @@ read, as all zip programs write; others would have no bound on what a block unpa
 
 from __future__ import annotations
 
+import gzip
 import io
 import re
 import struct
@@ -32,8 +33,10 @@ def is_archive(file: io.BufferedReader) -> bool:
     return begin in (b"PK\x03\x04", b"PK\x05\x06")
 
 
-def blocks_of_file(file: io.BufferedReader, what: str, most: int) -> Iterator[bytes]:
-    """The blocks of a file that is not packed.
+def blocks_of_file(
+    file: io.BufferedReader | gzip.GzipFile, what: str, most: int
+) -> Iterator[bytes]:
+    """The blocks of a file that is not packed, or by gzip alone.
 
     Raises ValueError if it has more than ``most`` bytes.
     """

@@ -11,7 +11,6 @@ from __future__ import annotations
 import gzip
 import os
 import re
-import shutil
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,6 +32,9 @@ __all__ = ["read_described", "read_interactions"]
 
 Delimiter = Literal[",", ";", "|", "\t", "::"]
 Column = str | int
+
+# What gzip has compressed may unpack to so many bytes, or to so many times the size of its file.
+UNPACKED, TIMES = 1 << 30, 100
 
 
 def read_interactions(
@@ -68,8 +70,9 @@ def read_interactions(
     date and time as ISO 8601 writes them, of UTC if they have no offset.
 
     A file whose name ends with ``.gz`` is text that gzip has compressed; it is unpacked to the
-    folder for temporary files meanwhile. One that ends with ``.parquet`` is read by pyarrow, or by
-    polars if that is not there; its ids are the integers or strings that it has.
+    folder for temporary files meanwhile, to 1 GiB or 100 times its size at most. One that ends with
+    ``.parquet`` is read by pyarrow, or by polars if that is not there; its ids are the integers or
+    strings that it has.
 
     Args:
         path: the file.
@@ -161,11 +164,14 @@ def read_described(
 @contextmanager
 def _unpacked(path: str) -> Iterator[str]:
     """A file with the text of one that gzip has compressed, by whose name errors call it."""
+    from .archives import blocks_of_file  # which loads what speaks HTTP
+
     with TemporaryDirectory() as folder:
         text = os.path.join(folder, "text")
         with gzip.open(path) as packed, open(text, "wb") as file:
+            most = max(UNPACKED, TIMES * os.stat(path).st_size)
             try:
-                shutil.copyfileobj(packed, file, 1 << 20)
+                file.writelines(blocks_of_file(packed, f"{path}, unpacked,", most))
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 raise ValueError(f"{path}: cannot be read as a file of gzip: {error}") from None
         try:

@@ -6,11 +6,12 @@ slots are ordered by the barycentres of their neighbours until few edges cross; 
 moves to where its neighbours are, as far as the order allows.
 
 Two choices. A box stands directly above the first box that uses it, so that leaves are near what
-they are for. And edges from one box share their slots: they run together until each leaves for
+they are for, unless edges are shorter if it stands directly below what it uses, as a sum does that
+a loop adds up. And edges from one box share their slots: they run together until each leaves for
 where it ends, as one trunk with branches.
 
 Limits: time grows with the number of slots, and a box that is used far below takes one in every
-layer between. A drawing's ``limit`` bounds both.
+layer between. A drawing's ``limit`` bounds both. Of many slots fewer places are tried.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from itertools import pairwise
 BESIDE, ROOM, BELOW, MARGIN = 22.0, 14.0, 46.0, 16.0
 # Distance at which edges end beside each other, and their last stretch straight down.
 PORT, STRAIGHT = 26.0, 9.0
-_SWEEPS = 16
+# How often slots are gone through, at most, and how many in all, unless twice are more.
+_SWEEPS, _VISITS = 16, 400_000
 
 Point = tuple[float, float]
 
@@ -87,7 +89,39 @@ def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
     for at in reversed(range(count)):
         depth[at] = max((depth[user] + 1 for user in users[at]), default=0)
     deepest = max(depth, default=0)
-    return [deepest - d for d in depth]
+    return _raised([deepest - d for d in depth], users, edges)
+
+
+def _raised(
+    layers: list[int], users: list[list[int]], edges: Sequence[tuple[int, int]]
+) -> list[int]:
+    """The layers with boxes raised to directly below what they use, where edges pass fewer layers
+    then, or as many. Leaves stay above the first box that uses them.
+    """
+    operands: list[dict[int, None]] = [{} for _ in layers]
+    for start, end in edges:
+        operands[end][start] = None
+    for at, starts in enumerate(operands):
+        above = [start for start in starts if operands[start]]
+        top = max((layers[start] + 1 for start in above), default=layers[at])
+        longer = layers[at] - top
+        if longer == 0:
+            continue
+        shorter = 0
+        for start in above:
+            stays = max((layers[user] for user in users[start] if user != at), default=top)
+            shorter += max(layers[at] - max(stays, top), 0)
+        if shorter >= longer:
+            layers[at] = top
+    for at, starts in enumerate(operands):
+        if not starts and users[at]:
+            layers[at] = min(layers[user] for user in users[at]) - 1
+    return layers
+
+
+def _sweeps(slots: list[_Slot]) -> int:
+    """How often so many slots are gone through."""
+    return max(2, min(_SWEEPS, _VISITS // max(len(slots), 1)))
 
 
 def _add_trunks(slots: list[_Slot], edges: Sequence[tuple[int, int]]) -> list[list[int]]:
@@ -110,7 +144,7 @@ def _add_trunks(slots: list[_Slot], edges: Sequence[tuple[int, int]]) -> list[li
 def _order(slots: list[_Slot], rows: list[list[int]]) -> None:
     """Orders the rows so that few edges cross."""
     best, fewest = [row[:] for row in rows], _crossings(slots, rows)
-    for sweep in range(_SWEEPS):
+    for sweep in range(_sweeps(slots)):
         if fewest == 0:
             break
         down = sweep % 2 == 0
@@ -152,8 +186,9 @@ def _move(slots: list[_Slot], rows: list[list[int]]) -> None:
             x += slots[at].width + BESIDE
         for at in row:
             slots[at].x -= x / 2
-    for sweep in range(_SWEEPS + 1):
-        down, last = sweep % 2 == 0, sweep == _SWEEPS
+    sweeps = _sweeps(slots)
+    for sweep in range(sweeps + 1):
+        down, last = sweep % 2 == 0, sweep == sweeps
         for row in rows if down else reversed(rows):
             wanted, weights = [], []
             for at in row:

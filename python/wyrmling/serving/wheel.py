@@ -19,6 +19,7 @@ import re
 import shutil
 import sys
 import tempfile
+import warnings
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,6 +34,7 @@ from ..arguments import check_path
 from ..recommend import Recommender
 from ..recommend.files import id_arrays
 from ..recommend.scoring import FactorScores
+from ..recommend.similarity import SimilarityModel
 from ..tensor_files import Contents, write
 from . import numpy_recommender
 
@@ -113,7 +115,9 @@ def build_wheel(
         needs: what must be there to use it. ``"numpy"`` takes models whose score is a product of
             vectors.
         histories: whether to include what users had in training. Without, the wheel can only
-            recommend with ``exclude_seen=False``, and tells less of its users.
+            recommend with ``exclude_seen=False``, and tells less of its users. A model that scores
+            by histories (:class:`.EASE`, :class:`.ItemKNN`) then recommends to new users alone,
+            whom ``model().fold_in`` makes, and a UserWarning says so.
 
     Returns:
         The wheel's path.
@@ -160,6 +164,13 @@ def build_wheel(
                 raise TypeError(
                     f"{type(model).__name__} is a class of {type(model).__module__}, which the "
                     "wheel would not find: needs='numpy' needs no class"
+                )
+            has_histories = histories and model.fitted.seen is not None
+            if isinstance(model, SimilarityModel) and not has_histories:
+                warnings.warn(
+                    f"{type(model).__name__} scores by histories: without them the wheel "
+                    "recommends to new users alone, of model().fold_in(items)",
+                    stacklevel=2,
                 )
             model.save(tree / package / "model.safetensors", histories=histories)
             source = MODULE
@@ -244,7 +255,9 @@ def _package(name: str) -> str:
 def _write_scores(model: Recommender, path: Path, histories: bool) -> None:
     """Writes what a model scores by, for :mod:`.numpy_recommender`."""
     everybody = np.arange(len(model.user_ids), dtype=np.uint32)
-    scores, offsets = model._scores(everybody), model._offsets(everybody)
+    # Those of histories need none to say that they are not of vectors.
+    scores = None if isinstance(model, SimilarityModel) else model._scores(everybody)
+    offsets = model._offsets(everybody)
     if not isinstance(scores, FactorScores):
         raise TypeError(
             f"{type(model).__name__} does not score by vectors, which needs='numpy' needs; "

@@ -191,8 +191,10 @@ def apply_along_axis(func1d, axis, arr, *args):
         return np.asarray(func1d(arr, *args))
     if arr.ndim != 2:
         raise ValueError("lanes of more than two axes are not read")
-    if axis not in (-2, -1, 0, 1):
+    if not isinstance(axis, (int, np.integer)) or axis not in (-2, -1, 0, 1):
         raise ValueError("there is no such axis")
+    if arr.shape[0 if axis in (1, -1) else 1] == 0:
+        raise ValueError("there are no lanes")
     if axis in (1, -1):
         return np.array([func1d(arr[i], *args) for i in range(arr.shape[0])])
     return np.array([func1d(arr[:, i], *args) for i in range(arr.shape[1])]).T

@@ -13,15 +13,25 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .frames import Handler
 from .in_place import in_use
 from .join import Incoming
 from .raising import Ended, is_plain
 from .state import ArrayContents, DictContents, GrownContents, InstanceContents, ListContents
-from .values import Caught, Choice, Known, Reference, Row, Single, Unset, is_none
+from .values import Array, Caught, Choice, Known, Reference, Row, Single, Unset, is_none
 from .walker import Walker
 
 REFUSING = (TypeError, AttributeError)
+
+
+def _in_shape(array: Any, like: Any) -> Any:
+    """What an operator in place has computed, which is refused in other lengths than it had."""
+    import wyrmling._core as core
+
+    # NumPy has refused it by itself.
+    return array if isinstance(array, np.ndarray) else core.reshape_like(array, like)
 
 
 class Statements(Walker):
@@ -198,7 +208,11 @@ class Statements(Walker):
                 if method is not None:
                     return self.call(method, [value], {}, node)
             elif isinstance(contents, ArrayContents):
-                self.replace_array(before, self.binary(operator, before, value, node), node)
+                made = self.binary(operator, before, value, node)
+                given = self.array_of(value)
+                if isinstance(given, Array) and given.shape:
+                    made = self.array_call(_in_shape, [made, before], {}, node)
+                self.replace_array(before, made, node)
                 return before
             elif not isinstance(contents, ListContents):
                 self.refuse(node, "an operator in place on this", "write x = x | …")

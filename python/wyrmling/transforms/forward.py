@@ -15,7 +15,7 @@ from .._core import Variable
 from . import tree
 from .modes import DEFAULT, Mode, chosen, is_traced, reading
 from .reverse import joined
-from .tracing import Argnums, Run, described, function, like
+from .tracing import Argnums, Run, described, fitting, function, like
 
 
 def _pushed(run: Run, tangents: Sequence[Any]) -> list[Any]:
@@ -44,28 +44,10 @@ def directions_of(tangents: Sequence[Any], primals: Sequence[Any]) -> list[Any]:
             f"{tree.shown(list(primals))}, got {tree.shown(list(tangents))}"
         )
     leaves = tree.flatten(list(primals), "tangents", [])[0]
-    return [_direction(label, t, x) for t, (label, x) in zip(given, leaves, strict=True)]
-
-
-def _direction(label: str, t: Any, x: Any) -> Any:
-    """One leaf of tangents, for the argument ``x``."""
-    if not isinstance(t, Variable | float | int | np.floating | np.integer | np.ndarray):
-        raise TypeError(f"jvp: {label}: expected numbers, got {described(t)}")
-    if np.shape(t) != np.shape(x):
-        raise ValueError(
-            f"jvp: {label}: expected shape {np.shape(x)}, as the argument's, got {np.shape(t)}"
-        )
-    dtype = np.dtype(getattr(x, "dtype", np.float64))
-    if isinstance(t, Variable) or dtype not in (np.float32, np.float64):
-        # Whoever takes it compares its type, or refuses the argument.
-        return t
-    found = np.asarray(t).dtype
-    is_plain = type(t) is float or found.kind in "iub"
-    if not is_plain and (found.itemsize < 4 or not np.can_cast(found, dtype)):
-        raise TypeError(f"jvp: {label}: expected {dtype}, as the argument's, got {found}")
-    if isinstance(t, np.ndarray):
-        return t.astype(dtype, copy=False)
-    return float(t) if dtype == np.float64 else dtype.type(t)
+    return [
+        fitting(f"jvp: {label}", t, x, "argument")
+        for t, (label, x) in zip(given, leaves, strict=True)
+    ]
 
 
 def jvp(

@@ -16,7 +16,7 @@ from .. import _core
 from .._core import Variable, stack
 from . import tree
 from .modes import DEFAULT, Mode, chosen, is_traced, reading
-from .tracing import Argnums, Run, described, function
+from .tracing import Argnums, Run, fitting, function
 
 
 def value_and_grad(
@@ -140,10 +140,11 @@ def vjp(
 ) -> tuple[Any, Callable[[Any], Any]]:
     """``f(*xs, **kwargs)``, and the function that pulls a gradient of it back to ``xs``.
 
-    The pullback takes a gradient of the result's form, shapes and dtypes, and returns a tuple
-    with one of the form of each of ``xs``: vector-Jacobian products. It can be called again and
-    again. ``mode`` is that of ``grad``, and no argument of ``f``. Raises TypeError or ValueError if
-    the gradient does not fit the result, and errors as ``grad`` does.
+    The pullback takes a gradient of the result's form and shapes, and returns a tuple with one of
+    the form of each of ``xs``: vector-Jacobian products. The gradient's numbers take the dtype of
+    the result as the tangents of ``jvp`` that of the argument. It can be called again and again.
+    ``mode`` is that of ``grad``, and no argument of ``f``. Raises TypeError or ValueError if the
+    gradient does not fit the result, and errors as ``grad`` does.
 
     >>> import numpy as np
     >>> import wyrmling as wy
@@ -183,23 +184,10 @@ def _seeds(gradient: Any, shape: Any, outputs: list[Any]) -> list[Any]:
             f"{tree.shown(gradient)}"
         )
     labels = [label for label, _ in tree.flatten(shape, "gradient", [])[0]]
-    return [_seed(*each) for each in zip(labels, given, outputs, strict=True)]
-
-
-def _seed(label: str, seed: Any, like: Any) -> Any:
-    """A gradient that a pullback was given, if it fits."""
-    if not isinstance(seed, Variable | float | int | np.floating | np.integer | np.ndarray):
-        raise TypeError(f"pullback: {label}: expected numbers, got {described(seed)}")
-    if np.shape(seed) != np.shape(like):
-        raise ValueError(
-            f"pullback: {label}: expected shape {np.shape(like)}, as the result's, got "
-            f"{np.shape(seed)}"
-        )
-    if isinstance(like, Variable) and isinstance(seed, np.ndarray) and seed.dtype != like.dtype:
-        raise TypeError(
-            f"pullback: {label}: expected {like.dtype}, as the result's, got {seed.dtype}"
-        )
-    return seed
+    return [
+        fitting(f"pullback: {label}", seed, y, "result")
+        for label, seed, y in zip(labels, given, outputs, strict=True)
+    ]
 
 
 pullback = vjp

@@ -124,6 +124,29 @@ def like(argument: Any, array: Any) -> Any:
     return _scalar(array)
 
 
+def fitting(what: str, given: Any, like: Any, whose: str) -> Any:
+    """One leaf of tangents or of a gradient, as the numbers of the argument or result that it
+    belongs to: in their element type, if that takes it. Raises TypeError or ValueError else.
+    """
+    if not isinstance(given, Variable | float | int | np.floating | np.integer | np.ndarray):
+        raise TypeError(f"{what}: expected numbers, got {described(given)}")
+    if np.shape(given) != np.shape(like):
+        raise ValueError(
+            f"{what}: expected shape {np.shape(like)}, as the {whose}'s, got {np.shape(given)}"
+        )
+    dtype = np.dtype(getattr(like, "dtype", np.float64))
+    if isinstance(given, Variable) or dtype not in (np.float32, np.float64):
+        # Whoever takes it compares its type, or refuses the argument.
+        return given
+    found = np.asarray(given).dtype
+    is_plain = type(given) is float or found.kind in "iub"
+    if not is_plain and (found.itemsize < 4 or not np.can_cast(found, dtype)):
+        raise TypeError(f"{what}: expected {dtype}, as the {whose}'s, got {found}")
+    if isinstance(given, np.ndarray):
+        return given.astype(dtype, copy=False)
+    return float(given) if dtype == np.float64 else dtype.type(given)
+
+
 def plain(value: Any) -> Any:
     """A variable as a number or an array; anything else as it is."""
     return _scalar(value.value) if isinstance(value, Variable) else value

@@ -147,7 +147,11 @@ pub fn replace(x: &Variable, places: &Dense<u32>, values: &Variable) -> Result<V
     let mut values = assigned(x, values, places.shape().len())?;
     if places.as_slice().is_empty() && values.ty()?.shape[..] == *places.shape() {
         // What no values are made of may have an infinite derivative, and gets no gradient.
-        return copied(x, x);
+        if !x.input_below() && !values.input_below() {
+            return copied(x, x);
+        }
+        // What has elements later is refused.
+        values = without_value(&values)?;
     }
     if values.input_below() || values.ty()?.shape[..] != *places.shape() {
         let shape = places.shape().into();

@@ -17,16 +17,14 @@ const EDGES: [f64; 13] = [
     0.0, 1e-300, 1e-9, 1.9, 2.1, 7.5, 19.9, 20.1, -30.0, 51.0, 300.0, 650.0, 1e3,
 ];
 
-/// The derivative of Y_n. Next to 0 both neighbours are infinite, and that of the larger order counts.
+/// The derivative of Y_n. Next to 0, where the neighbour of the larger order is infinite, the other one does
+/// not count: it may be infinite too, and so may its derivatives, which are taken elsewhere therefore.
 fn yn_rule(n: i32, x: Ex<'_>) -> Ex<'_> {
-    let (below, above) = (x.yn(n - 1), x.yn(n + 1));
-    let smaller = if n > 0 { below } else { above };
-    let finite = smaller.isinf().select(x.constant(0.0), smaller);
-    if n > 0 {
-        (finite - above) * 0.5
-    } else {
-        (below - finite) * 0.5
-    }
+    let (smaller, larger) = if n > 0 { (n - 1, n + 1) } else { (n + 1, n - 1) };
+    let larger = x.yn(larger);
+    let elsewhere = larger.isinf().select(x.constant(1.0), x);
+    let difference = elsewhere.yn(smaller) - larger;
+    difference * if n > 0 { 0.5 } else { -0.5 }
 }
 
 /// The derivative of K_n, whose value is y (DLMF 10.29.2): neither term cancels, and both are finite where the
