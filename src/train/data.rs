@@ -4,6 +4,7 @@
 //! and random numbers are long enough to run at full speed. A batch is a slice of what is staged; it
 //! is not copied again.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::column::ColumnValues;
@@ -66,7 +67,8 @@ fn place<'a>(inputs: &(impl Iterator<Item = &'a Leaf> + Clone), wanted: u64) -> 
         .position(|l| matches!(l, Leaf::Input { id, .. } if *id == wanted))
 }
 
-/// Checks which inputs have sources, and on which of them samplers depend.
+/// Checks which inputs have sources, and on which of them samplers depend: the number of the source of
+/// each input.
 ///
 /// # Errors
 /// [`Error::Value`] and [`Error::Type`] for a source of no input or a second one of it, and a sampler
@@ -74,16 +76,23 @@ fn place<'a>(inputs: &(impl Iterator<Item = &'a Leaf> + Clone), wanted: u64) -> 
 fn check_bindings<'a>(
     inputs: impl Iterator<Item = &'a Leaf> + Clone,
     sources: &[(u64, Source)],
-) -> Result<()> {
+) -> Result<HashMap<u64, usize>> {
+    let ids = inputs.clone().filter_map(|leaf| match leaf {
+        Leaf::Input { id, .. } => Some((*id, usize::MAX)),
+        _ => None,
+    });
+    // None has a source yet. There may be thousands of inputs: none is looked for among all.
+    let mut source_of: HashMap<u64, usize> = ids.collect();
     for (at, (id, source)) in sources.iter().enumerate() {
-        if place(&inputs, *id).is_none() {
+        let Some(number) = source_of.get_mut(id) else {
             return Err(Error::Value(
                 "a column or sampler is bound to an input that the loss does not use".into(),
             ));
-        }
-        if sources[..at].iter().any(|(other, _)| other == id) {
+        };
+        if *number != usize::MAX {
             return Err(Error::Value("an input is bound twice".into()));
         }
+        *number = at;
         if let Some(given) = source.given()
             && !sources
                 .iter()
@@ -110,7 +119,7 @@ fn check_bindings<'a>(
             )));
         }
     }
-    Ok(())
+    Ok(source_of)
 }
 
 /// An input, and what all of them are filled from.
@@ -296,7 +305,7 @@ impl Feeds {
         inputs: impl Iterator<Item = &'a Leaf> + Clone,
         sources: &[(u64, Source)],
     ) -> Result<Self> {
-        check_bindings(inputs.clone(), sources)?;
+        let source_of = check_bindings(inputs.clone(), sources)?;
         let mut feeds = Vec::new();
         let mut types = Vec::new();
         let mut count: Option<(usize, String)> = None;
@@ -304,7 +313,7 @@ impl Feeds {
             let Leaf::Input { id, ty, name } = leaf else {
                 continue;
             };
-            let Some((_, source)) = sources.iter().find(|(other, _)| other == id) else {
+            let Some((_, source)) = source_of.get(id).and_then(|&at| sources.get(at)) else {
                 return Err(Error::Value(format!(
                     "input '{name}' is not bound: give it a column or a sampler"
                 )));
@@ -493,5 +502,32 @@ impl Feeds {
             } => Some(data),
             _ => None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::array::{Array, Dense};
+
+    #[test]
+    fn each_input_finds_its_source_without_a_walk_over_all() {
+        const COUNT: u64 = 300;
+        let leaf = |id| Leaf::Input {
+            id,
+            ty: Type::new(DType::F64, &[1]),
+            name: format!("x{id}"),
+        };
+        let leaves: Vec<Leaf> = (0..COUNT).map(leaf).collect();
+        let column: Array = Dense::from_vec(Shape::from_slice(&[2]), vec![1.0, 2.0]).into();
+        let source = |id| (id, Source::Column(column.clone()));
+        let sources: Vec<(u64, Source)> = (0..COUNT).rev().map(source).collect();
+        let seen = Cell::new(0);
+        let inputs = leaves.iter().inspect(|_| seen.set(seen.get() + 1));
+        let feeds = Feeds::new(inputs, &sources).unwrap();
+        assert_eq!(feeds.feeds.len(), leaves.len());
+        assert!(seen.get() <= 4 * COUNT, "{} of {COUNT}", seen.get());
     }
 }
