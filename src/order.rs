@@ -13,6 +13,13 @@ pub(crate) fn sort_by_key<T>(items: &mut Vec<T>, key: impl Fn(&T) -> usize) {
     items.extend(order.into_iter().filter_map(|(_, k)| unsorted[k].take()));
 }
 
+/// An integer for a number: integers are in the order of their numbers, which is that of `total_cmp`.
+pub(crate) fn of_number(x: f64) -> u64 {
+    let bits = x.to_bits();
+    // A positive number gets the sign's bit, all bits of a negative one are turned.
+    bits ^ ((bits as i64 >> 63) as u64 | 1 << 63)
+}
+
 /// So many items are sorted in place, one after the other.
 const FEW: usize = 8;
 
@@ -42,6 +49,16 @@ pub(crate) fn sort_few_by_key<A: smallvec::Array>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_in_the_order_of_their_integers() {
+        let (inf, max, least) = (f64::INFINITY, f64::MAX, f64::from_bits(1));
+        let rising = [
+            -inf, -max, -2.0, -1.0, -least, -0.0, 0.0, least, 1.0, 2.0, max, inf,
+        ];
+        let integers = rising.map(of_number);
+        assert!(integers.is_sorted_by(|a, b| a < b), "{integers:?}");
+    }
 
     #[test]
     fn few_items_are_put_in_order_as_many_are() {

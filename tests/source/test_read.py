@@ -127,6 +127,21 @@ def test_lambdas_of_a_line():
     assert text(over_lines) == "lambda x: x * 3"
 
 
+def test_of_many_lambdas_of_a_line_one_is_compiled(monkeypatch):
+    row = [lambda x: x, lambda x: x + 1, lambda x: x, lambda x: x + 2, lambda x: x + 1]  # fmt: skip
+    compiled = []
+    single = read._matches
+
+    def counted(*args):
+        compiled.append(args)
+        return single(*args)
+
+    monkeypatch.setattr(read, "_matches", counted)
+    columns = [read.function(f).node.col_offset for f in row]
+    assert columns == sorted(set(columns))
+    assert len(compiled) == len(row)
+
+
 def test_decorators_are_left_out():
     assert text(wrapped).startswith("def wrapper(x):")
     assert text(wrapped.__wrapped__.__wrapped__) == "def wrapped(x):\n    return x"

@@ -124,17 +124,20 @@ def polydiv(u: Like, v: Like) -> tuple[Any, Any]:
     (array([ 1., -1.]), array([2.]))
     """
     x, y = _coefficients("polydiv", "u", u), _coefficients("polydiv", "v", v)
-    found = []
-    rest: Any = x
+    found, leading = [], []
+    rest: Any = x[: y.size]
+    # A step changes as many coefficients as the divisor has, and no others are copied.
     for k in range(x.size - y.size + 1):
-        ratio = rest[k] / y[0]
+        ratio = rest[0] / y[0]
         found.append(ratio)
-        parts = [rest[:k], rest[k : k + y.size] - ratio * y, rest[k + y.size :]]
-        rest = concatenate([part for part in parts if part.size])
+        rest = rest - ratio * y
+        if k + y.size < x.size:
+            leading.append(rest[:1])
+            rest = concatenate([rest[1:], x[k + y.size : k + y.size + 1]])
+    rest = concatenate([*leading, rest])
     known = np.asarray(value("polydiv", constant(rest)))
-    first = 0
-    while first < len(known) - 1 and np.isclose(known[first], 0.0, rtol=1e-14):
-        first += 1
+    is_large = ~np.isclose(known[:-1], 0.0, rtol=1e-14)
+    first = int(np.argmax(is_large)) if is_large.any() else max(len(known) - 1, 0)
     if found:
         return _core.stack(found), rest[first:]
     # Of the divisor only the length counts: the sum of no coefficients keeps it, as in polyval.

@@ -382,11 +382,13 @@ def broadcast_arrays(*arrays: Like, subok: bool = False) -> tuple[Variable, ...]
     [(1, 2), (1, 2)]
     """
     made = [itself(array) for array in arrays]
-    for k, x in enumerate(made):
-        for other in made:
-            x = broadcast_like(x, other)
-        made[k] = whole(x)
-    return tuple(made)
+    if not made:
+        return ()
+    # What has the common shape is found once, so that there are as many steps as arrays.
+    common = made[0]
+    for other in made:
+        common = broadcast_like(common, other)
+    return tuple(whole(broadcast_like(x, common)) for x in made)
 
 
 def meshgrid(

@@ -64,18 +64,39 @@ def cumsum(
     return finished("cumsum", _core.cumsum(*lanes("cumsum", x, axis)), out)
 
 
+# Of more elements than these, pairs are combined first.
+_MOST_IN_STEPS = 256
+
+
 def scan(name: str, combine: Callable[[Any, Any], Any], x: Variable, axis: int) -> Variable:
     """All elements up to each along an axis, combined by an associative function.
 
     Each of log₂ n steps combines whole arrays, of 1, 2, 4, … elements up to each (Hillis and
-    Steele, 1986).
+    Steele, 1986). Of many elements pairs are combined first, and then those up to each pair
+    (Blelloch, 1990), so that the work is n and not n log n.
     """
     axis = axis_of(name, axis, x.ndim)
-    x = fixed(x, name, axis)
+    return _scanned(combine, fixed(x, name, axis), axis)
+
+
+def _scanned(combine: Callable[[Any, Any], Any], x: Variable, axis: int) -> Variable:
+    """``scan`` of what keeps its length along the axis."""
+
+    def part(x: Variable, *which: int | None) -> Variable:
+        return x[along(axis, slice(*which))]
+
     reach, n = 1, x.shape[axis]
+    if n > _MOST_IN_STEPS:
+        pairs = combine(part(x, 1, None, 2), part(x, 0, n - 1, 2))
+        # Those up to 1, 3, 5, …, and up to 0, 2, 4, …
+        odd = _scanned(combine, pairs, axis)
+        more = combine(part(x, 2, None, 2), part(odd, (n - 1) // 2))
+        both = concatenate([part(x, 1), more, odd], axis)
+        places = np.empty(n, np.int64)
+        places[::2], places[1::2] = np.split(np.arange(n), [n - n // 2])
+        return both[along(axis, places)]
     while reach < n:
-        more = combine(x[along(axis, slice(reach, None))], x[along(axis, slice(None, -reach))])
-        x = concatenate([x[along(axis, slice(reach))], more], axis)
+        x = concatenate([part(x, reach), combine(part(x, reach, None), part(x, -reach))], axis)
         reach *= 2
     return x
 

@@ -9,7 +9,6 @@ every argument that has no meaning here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -172,11 +171,20 @@ def _reduceat(
     x = _core.fixed(x, name, along_axis)
     if not places:
         return finished(name, x[along(along_axis, slice(0))], out)
+    starts = np.array(places)
+    ends = np.append(starts[1:], n)
+    lengths = np.where(starts < ends, ends - starts, 1)
+    # Slices of one length are reduced together, so that there are as many steps as lengths.
+    order = np.argsort(lengths, kind="stable")
     found = []
-    for start, stop in pairwise([*places, n]):
-        end = stop if start < stop else start + 1
-        found.append(_reduce(ufunc, x[along(along_axis, slice(start, end))], along_axis))
-    return finished(name, _core.stack(found, along_axis), out)
+    for members in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
+        elements = starts[members][:, None] + np.arange(lengths[members[0]])
+        parts = x[along(along_axis, elements)]
+        found.append(_reduce(ufunc, parts, along_axis + 1))
+    result = concatenate(found, along_axis)
+    if len(found) > 1:
+        result = result[along(along_axis, np.argsort(order))]
+    return finished(name, result, out)
 
 
 def _called(

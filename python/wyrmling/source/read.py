@@ -27,6 +27,7 @@ import types
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeGuard
 
 from .identity import LOCK, IdentityCache
@@ -210,21 +211,24 @@ if hasattr(os, "register_at_fork"):
 
 
 def _found(tree: ast.Module, lines: list[str], code: types.CodeType) -> Reading:
-    candidates = list(_candidates(tree, code))
+    # Equal lambdas of a line: any has the meaning, but messages point at the right one. Its columns
+    # tell it, as a rule, so that the others need not be compiled.
+    candidates = sorted(_candidates(tree, code), key=lambda each: not _encloses(each[1], code))
     imports = _outline(tree)[1]
     last = len(lines) + 1
     # A part of the module is compiled; all of it where that is not enough. How a call of ``super``
     # is compiled depends on whether the module uses that name.
-    matching = [
-        each for each in candidates if _matches([*imports, each[0]], each[1], code, last)
-    ] or [each for each in candidates if _matches(tree.body, each[1], code, last)]
-    if not matching:
+    matching = chain(
+        (each for each in candidates if _matches([*imports, each[0]], each[1], code, last)),
+        (each for each in candidates if _matches(tree.body, each[1], code, last)),
+    )
+    found = next(matching, None)
+    if found is None:
         raise Unreadable(
             "the text at its place is another function's: the file was edited, or its code "
             "was rewritten"
         )
-    # Equal lambdas of a line: any has the meaning, but messages point at the right one.
-    _, node, owner = next((m for m in matching if _encloses(m[1], code)), matching[0])
+    _, node, owner = found
     first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
     own = tuple(line.rstrip("\n") for line in lines[first - 1 : node.end_lineno])
     return Reading(_prepared(node, owner), code.co_filename, first, code.co_qualname, own)

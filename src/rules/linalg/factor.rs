@@ -156,11 +156,8 @@ fn arrange(
     descending: bool,
     vectors: &mut [(&mut Vec<f64>, usize)],
 ) -> Result<()> {
-    // Ascending keys are ascending numbers, as `total_cmp` orders them: the bits of a positive number with the
-    // sign set, all bits of a negative one turned.
     let key = |x: f64| {
-        let bits = x.to_bits();
-        let ascending = bits ^ ((bits as i64 >> 63) as u64 | 1 << 63);
+        let ascending = order::of_number(x);
         if descending { !ascending } else { ascending }
     };
     if values.is_sorted_by_key(|&x| key(x)) {

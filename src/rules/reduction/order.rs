@@ -6,13 +6,12 @@
 //! is given. As in NumPy, equal elements keep their order (the sort is stable, the first of the
 //! largest counts), NaN is sorted behind all numbers and is the largest and smallest.
 
-use std::cmp::Ordering;
-
 use crate::array::{
     DType, Number, Real, Shape, Type, Typed, View, ViewMut, show_shape, vec_for, with_real,
 };
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
+use crate::order;
 use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
 
 use super::lanes::{Lanes, SHAPES, has_axis};
@@ -39,16 +38,12 @@ pub struct ArgSort {
     pub axis: usize,
 }
 
-/// Orders numbers by size and NaN after all of them.
-fn compare(a: f64, b: f64) -> Ordering {
-    let nans = || a.is_nan().cmp(&b.is_nan());
-    a.partial_cmp(&b).unwrap_or_else(nans)
-}
-
-/// Copies a lane as f64, which keeps the order of f32.
-fn copy_lane<T: Real>(x: &[T], start: usize, step: usize, lane: &mut [f64]) {
-    for (k, to) in lane.iter_mut().enumerate() {
-        *to = x[start + k * step].to();
+/// An integer for a number, in NumPy's order: zeros are equal, and NaN comes after all numbers.
+fn rank(x: f64) -> u64 {
+    match x.is_nan() {
+        true => u64::MAX,
+        // The sum makes one zero of both.
+        false => order::of_number(x + 0.0),
     }
 }
 
@@ -69,24 +64,22 @@ impl Operator for ArgSort {
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let lanes = Lanes::new(out.shape, self.axis);
         let (n, inner) = (lanes.length, lanes.inner);
-        let mut lane: Vec<f64> = vec_for(&[n])?;
-        lane.resize(n, 0.0);
-        let mut order: Vec<u32> = vec_for(&[n])?;
+        // Ranks stand beside their indices: looked up by these, most would be far away in memory. Equal
+        // elements are ordered by index, so the result is stable; a stable sort would need memory.
+        let mut ranked: Vec<(u64, u32)> = vec_for(&[n])?;
         let out = u32::slice_mut(&mut out.data);
         let mut poller = Poller::default();
         for number in 0..lanes.outer * inner {
             poller.step(n.saturating_mul(64))?;
             let start = number / inner * n * inner + number % inner;
+            ranked.clear();
             with_real!(args[0].data.dtype(), T => {
-                copy_lane(args[0].real::<T>(), start, inner, &mut lane);
+                let x = args[0].real::<T>();
+                let element = |k: u32| (rank(x[start + k as usize * inner].to()), k);
+                ranked.extend((0..n as u32).map(element));
             });
-            order.clear();
-            order.extend(0..n as u32);
-            // Equal elements are ordered by index: the result is stable, and a stable sort would need
-            // memory.
-            let key = |&i: &u32| lane[i as usize];
-            order.sort_unstable_by(|i, j| compare(key(i), key(j)).then(i.cmp(j)));
-            for (k, &i) in order.iter().enumerate() {
+            ranked.sort_unstable();
+            for (k, &(_, i)) in ranked.iter().enumerate() {
                 out[start + k * inner] = i;
             }
         }
@@ -287,3 +280,15 @@ pub(super) const ENTRIES: &[Entry] = &[
         },
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_have_one_rank_and_nan_the_last() {
+        assert_eq!(rank(-0.0), rank(0.0));
+        assert_eq!(rank(-f64::NAN), rank(f64::NAN));
+        assert!(rank(-f64::NAN) > rank(f64::INFINITY));
+    }
+}

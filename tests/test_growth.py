@@ -1,0 +1,90 @@
+"""Work that grows as what it is done on does, not with its square: steps are counted, not timed.
+
+``growth.rs`` does so for the graph.
+"""
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+from wyrmling.arrays import polynomial, shaping, statistics, universal
+
+N = 300
+
+
+@pytest.mark.parametrize(
+    "work",
+    [lambda xs: np.broadcast_arrays(*xs), lambda xs: np.choose(np.arange(4), xs)],
+    ids=["broadcast_arrays", "choose"],
+)
+def test_many_arrays_are_broadcast_once_each(work, monkeypatch):
+    calls = []
+    single = shaping.broadcast_like
+
+    def counted(x, like):
+        calls.append(1)
+        return single(x, like)
+
+    monkeypatch.setattr(shaping, "broadcast_like", counted)
+    work([wy.Variable(np.arange(4.0)) for _ in range(N)])
+    assert 0 < len(calls) <= 3 * N
+
+
+def test_a_division_of_polynomials_copies_what_its_steps_change(monkeypatch, rng):
+    copied = []
+    joined = polynomial.concatenate
+
+    def counted(parts):
+        made = joined(parts)
+        copied.append(made.size)
+        return made
+
+    monkeypatch.setattr(polynomial, "concatenate", counted)
+    x, y = rng.normal(size=N), np.array([2.0, 0.5, 0.25])
+    quotient, rest = np.polydiv(wy.Variable(x), y)
+    assert 0 < sum(copied) <= 10 * N
+    for made, expected in zip((quotient, rest), np.polydiv(x, y), strict=True):
+        np.testing.assert_allclose(made.value, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_running_products_combine_what_adds_up_to_a_few_times_the_elements(rng):
+    combined = []
+
+    def multiplied(x, y):
+        combined.append(x.size)
+        return x * y
+
+    x = rng.uniform(0.9, 1.1, (20 * N + 1, 2))
+    found = statistics.scan("cumprod", multiplied, wy.Variable(x), 0)
+    assert 0 < sum(combined) <= 4 * x.size
+    np.testing.assert_allclose(found.value, np.cumprod(x, 0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 255, 256, 257, 258, 1023, 1026])
+@pytest.mark.parametrize("ufunc", [np.multiply, np.maximum, np.minimum, np.logaddexp])
+def test_running_results_of_many_elements_are_numpys(ufunc, n, rng):
+    x, factors = rng.uniform(0.9, 1.1, (2, n)), rng.normal(size=(2, n))
+    np.testing.assert_allclose(
+        ufunc.accumulate(wy.Variable(x), axis=1).value, ufunc.accumulate(x, axis=1), rtol=1e-9
+    )
+
+    def total(x):
+        return np.sum(factors * ufunc.accumulate(x, axis=1))
+
+    wy.check_grads(total, (x,), order=1)
+
+
+def test_slices_of_one_length_are_reduced_together(monkeypatch, rng):
+    calls = []
+    single = universal._reduce
+
+    def counted(*args):
+        calls.append(1)
+        return single(*args)
+
+    monkeypatch.setattr(universal, "_reduce", counted)
+    x = rng.normal(size=(2, 10 * N))
+    places = np.sort(np.concatenate([np.arange(0, 10 * N, 10), np.arange(0, 10 * N, 40)]))
+    found = np.add.reduceat(wy.Variable(x), places, axis=1)
+    assert 0 < len(calls) <= 2
+    np.testing.assert_allclose(found.value, np.add.reduceat(x, places, axis=1), rtol=1e-9)
