@@ -20,7 +20,11 @@ const EDGES: [f64; 13] = [
 /// The derivative of Y_n. Next to 0, where the neighbour of the larger order is infinite, the other one does
 /// not count: it may be infinite too, and so may its derivatives, which are taken elsewhere therefore.
 fn yn_rule(n: i32, x: Ex<'_>) -> Ex<'_> {
-    let (smaller, larger) = if n > 0 { (n - 1, n + 1) } else { (n + 1, n - 1) };
+    let (smaller, larger) = if n > 0 {
+        (n - 1, n + 1)
+    } else {
+        (n + 1, n - 1)
+    };
     let larger = x.yn(larger);
     let elsewhere = larger.isinf().select(x.constant(1.0), x);
     let difference = elsewhere.yn(smaller) - larger;
