@@ -15,9 +15,9 @@ import numpy as np
 
 from .._core import Variable
 from ..variable import REFUSED
-from .objects import MISSING, Objects, member_of
+from .objects import Objects, member_of
 from .singles import METHODS
-from .state import OF_CLASS, ArrayContents, DictContents, InstanceContents
+from .state import MISSING, OF_CLASS, ArrayContents, DictContents, InstanceContents
 from .values import (
     Applied,
     Array,

@@ -33,6 +33,7 @@ from .frames import Frame
 from .generators import Generators
 from .grown import Grown
 from .imports import Imports
+from .instantiation import Instantiation
 from .iteration import Iteration
 from .loops import SETTLES, Loops
 from .mathematics import Mathematics
@@ -76,6 +77,7 @@ class Interpreter(
     Mathematics,
     Methods,
     Attributes,
+    Instantiation,
     Containers,
     Dicts,
     Sequences,

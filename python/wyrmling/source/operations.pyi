@@ -148,7 +148,10 @@ class Operations:
     def instantiate(
         self, cls: type, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
-        """An instance of a class (``objects.py``)."""
+        """An instance of a class (``instantiation.py``)."""
+
+    def class_place(self, value: Any) -> Any:
+        """The place of the class of an instance, or None (``objects.py``)."""
 
     def rounded(self, name: str, value: Any, node: ast.AST) -> Any:
         """A number as an integer (``mathematics.py``)."""

@@ -27,6 +27,7 @@ from .values import (
 )
 
 MISSING = object()
+"""A default that is no value of any name or member."""
 PLAIN_KEYS = (int, float, str, bytes, tuple, type(None))
 """What a set may have: their hashes and comparisons run no code of the caller's."""
 
