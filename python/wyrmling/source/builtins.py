@@ -110,7 +110,7 @@ class Builtins(Walker):
         made = self.call_mathematics(found, args, keywords, node)
         if made is not None:
             return made
-        if found in caching.FUNCTIONS:
+        if found in caching.DECORATORS:
             return self.cached(args, keywords, node)
         made = stand_in(self, function, args, keywords, node)
         if made is not None:

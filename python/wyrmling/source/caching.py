@@ -1,10 +1,12 @@
-"""Functions that keep their results, by ``functools.cache`` and ``lru_cache``: read as what they
-keep results of.
+"""Cached functions: those that ``functools.cache`` or ``lru_cache`` decorates.
 
-While such a function calls itself its results are kept here too, by the arguments, so that it is
-walked once for each of them. Everything else is computed anew, which gives the same if the function
-does nothing but return numbers: what changes or prints something, or returns what may be changed,
-is refused.
+A call is read as a call of the function that is decorated, so that a program computes the result
+anew. That gives what the cache has if the function does nothing but return numbers: a function that
+changes or prints something, reads what has changed since it was called before, or returns what may
+be changed is refused.
+
+While a cached function calls itself, results are kept here too, by the arguments (``memos``): its
+body is walked once for each of them, and not once for each call.
 """
 
 from __future__ import annotations
@@ -23,19 +25,17 @@ from .state import DictContents, reachable
 from .values import Applied, Choice, Closure, Known, Lazy, Number, Reference, Row, is_none, kind_of
 from .walker import Walker
 
-FUNCTIONS = (functools.cache, functools.lru_cache)
+DECORATORS = (functools.cache, functools.lru_cache)
 CACHED = "cached"
-"""The name of such a function as a value."""
+"""The name of the ``Lazy`` value of a function that is decorated where it is read."""
 LOOKUP = "an argument of a function that keeps its results and calls itself"
 CALL_WRAPPED = "call its __wrapped__, or use mode='trace'"
-
-
 PLAIN = (int, float, str, bytes, type(None), type, np.generic, types.FunctionType)
-"""What is hashed and compared without code of the caller's."""
+"""Classes whose objects are hashed and compared by no code of the caller's."""
 
 
 class Caching(Walker):
-    """Calls of functions that keep their results."""
+    """Calls of cached functions, and of what makes them."""
 
     def cached(self, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``cache(f)``, ``lru_cache(f)`` and ``lru_cache(maxsize)``."""
@@ -51,7 +51,7 @@ class Caching(Walker):
     def call_cached_outside(
         self, function: Known, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
-        """A call of what was decorated outside of the function; it has a place."""
+        """A call of what was decorated outside of the function that is read; it has a place."""
         inner = function.object.__wrapped__
         if not isinstance(inner, types.FunctionType):
             self.refuse(node, "a call of what keeps the results of no function", CALL_WRAPPED)
@@ -64,86 +64,93 @@ class Caching(Walker):
     def call_cached(
         self, inner: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
-        """A call of what keeps the results of ``inner``."""
+        """A call of the cached function that decorates ``inner``."""
         parts = [*args, *keywords.values()]
         for value in parts:
-            self._hashable(value, node)
-        own = self._identity(inner)
+            self._check_hashable(value, node)
+        identity = self._identity(inner)
         key = (tuple(map(_key, args)), tuple((name, _key(one)) for name, one in keywords.items()))
-        if own not in self.memos:
-            return self._outermost(own, inner, args, keywords, key, node)
+        if identity not in self.memos:
+            return self._outermost(identity, inner, args, keywords, node)
         for value in parts:
             if isinstance(value, Number) and value.kind in ("int", "int64"):
                 self.unknown(value, node, LOOKUP, CALL_WRAPPED)
-        memo, builder = self.memos[own]
+        memo, builder = self.memos[identity]
         if builder is not self.builder:
             self.refuse(node, "a function that keeps its results within a derivative", CALL_WRAPPED)
-        if key in (found := self._kept_by(memo)).keys:
-            return found.values[found.keys.index(key)]
-        made = self._walked_through(inner, args, keywords, node)
-        found = self._kept_by(memo)
-        kept = replace(found, keys=(*found.keys, key), values=(*found.values, made))
-        self.state.heap[memo.address] = kept
+        if key in (kept := self._kept_by(memo)).keys:
+            return kept.values[kept.keys.index(key)]
+        made = self._result_of(inner, args, keywords, node)
+        # The calls within this one have kept results meanwhile.
+        kept = self._kept_by(memo)
+        more = replace(kept, keys=(*kept.keys, key), values=(*kept.values, made))
+        self.state.heap[memo.address] = more
         return made
 
     def _outermost(
         self,
-        own: Hashable,
+        identity: Hashable,
         inner: Any,
         args: Sequence[Any],
         keywords: dict[str, Any],
-        key: Hashable,
         node: ast.AST,
     ) -> Any:
+        """A call that is not within another of the same function. Refuses the function if it reads
+        other values than in an earlier call, changes or prints something, or returns what may be
+        changed.
+        """
         before, printed = dict(self.state.heap), self.printed
         sees = {one: before[one] for one in reachable(self.state, [inner])}
-        if self.seen_by.setdefault(own, sees) != sees:
+        if self.seen_by.setdefault(identity, sees) != sees:
             what = "a function that keeps its results, and reads what has changed since,"
             self.refuse(node, what, CALL_WRAPPED)
         memo = self.allocate(DictContents((), ()))
-        self.memos[own] = memo, self.builder
+        self.memos[identity] = memo, self.builder
         try:
             with self.holding(memo):
-                made = self._walked_through(inner, args, keywords, node)
+                made = self._result_of(inner, args, keywords, node)
         finally:
-            del self.memos[own]
+            del self.memos[identity]
         now = self.state.heap
-        others = {one.address for one, _ in self.memos.values()}
+        # Other cached functions that are being called keep results meanwhile.
+        memos = {one.address for one, _ in self.memos.values()}
         changed = (
             now[address] is not old and now[address] != old
             for address, old in before.items()
-            if address in now and address not in others
+            if address in now and address not in memos
         )
         if self.printed is not printed or any(changed):
             what = "a function that keeps its results and changes or prints something"
             self.refuse(node, what, CALL_WRAPPED)
-        if not _is_number(made):
+        if not _is_unchangeable(made):
             what = "a function that keeps its results, which are no numbers,"
             self.refuse(node, what, CALL_WRAPPED)
         return made
 
-    def _walked_through(
+    def _result_of(
         self, inner: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
+        """What the function that is decorated returns."""
         if isinstance(inner, Closure):
-            return self.inline(inner, args, keywords, node, is_kept=True)
+            return self.inline(inner, args, keywords, node, is_cached=True)
         return self.call(inner, args, keywords, node)
 
     def _kept_by(self, memo: Reference) -> DictContents:
-        """What was kept on all ways to here."""
+        """The results that were kept on all ways that lead here."""
         contents = self.state.heap.get(memo.address)
         return contents if isinstance(contents, DictContents) else DictContents((), ())
 
     def _identity(self, inner: Any) -> Hashable:
+        """What is equal for one function in all calls, and of no other."""
         if isinstance(inner, Closure):
             return (id(inner.node), inner.names.function, inner.cells)
         return id(inner.object) if isinstance(inner, Known) else id(inner)
 
-    def _hashable(self, value: Any, node: ast.AST) -> None:
+    def _check_hashable(self, value: Any, node: ast.AST) -> None:
         """Leaves for what has no hash, and refuses what is no number or known value."""
         if isinstance(value, Row):
             for item in value.items:
-                self._hashable(item, node)
+                self._check_hashable(item, node)
         elif self.is_array(value) or (
             isinstance(value, Reference) and self.class_of(value) is None
         ):
@@ -155,21 +162,22 @@ class Caching(Walker):
 
 
 def _key(value: Any) -> Hashable:
+    """An argument as a part of the key of a result."""
     if isinstance(value, Row):
         return (value.cls, tuple(map(_key, value.items)))
     if isinstance(value, Known):
-        # Other numbers are equal to it that are of other types, or have another sign of zero.
+        # Numbers of another type, or with another sign of zero, are equal to it.
         return (type(value.object), value.object, str(value.object))
     found: Hashable = value
     return found
 
 
-def _is_number(value: Any) -> bool:
-    """Whether a result is numbers, or known values that nobody can change."""
+def _is_unchangeable(value: Any) -> bool:
+    """Whether a result is made of numbers, tuples, and known texts and None."""
     if isinstance(value, Choice):
-        return all(map(_is_number, value.alternatives))
+        return all(map(_is_unchangeable, value.alternatives))
     if isinstance(value, Row):
-        return all(map(_is_number, value.items))
+        return all(map(_is_unchangeable, value.items))
     if isinstance(value, Known):
         return kind_of(value) is not None or isinstance(value.object, str | None)
     return isinstance(value, Number)

@@ -15,20 +15,13 @@ from . import caching, copying, read, standard
 from . import names as scopes
 from .caching import CACHED, Caching
 from .frames import Frame
+from .grouping import SILENT, UNCHANGED, called_silently, expect_unchanged
 from .join import Incoming
 from .raising import Ended
 from .recursion import DEEPEST, Recursions
 from .refuse import SourceError, Unreadable
 from .refuse import at as refuse_at
-from .stand_ins import (
-    SILENT,
-    UNCHANGED,
-    WRAPPERS,
-    called_silently,
-    expect_unchanged,
-    of_statistics,
-    text_of_norm,
-)
+from .stand_ins import WRAPPERS, of_statistics, text_of_norm
 from .state import CellContents, DictContents
 from .values import (
     Applied,
@@ -176,7 +169,7 @@ class Calls(Recursions, Caching):
         """Whether a Python function is known by itself, and not read."""
         if function.__module__ in standard.MODULES:
             return False
-        if function in copying.FUNCTIONS or function in caching.FUNCTIONS:
+        if function in copying.FUNCTIONS or function in caching.DECORATORS:
             return True
         if of_statistics(function) or function in WRAPPERS:
             return True
@@ -242,21 +235,21 @@ class Calls(Recursions, Caching):
         args: Sequence[Any],
         keywords: dict[str, Any],
         node: ast.AST,
-        is_kept: bool = False,
+        is_cached: bool = False,
     ) -> Any:
-        """The body of a function, with its arguments bound. If what it gives ``is_kept``, it is no
-        recursion: its calls come to an end with arguments that are known.
+        """The body of a function, with its arguments bound. Calls of itself become a loop, unless
+        it ``is_cached``: then its arguments are known, and the calls end.
         """
         scope = self.scope_of(function.node)
-        recursion = None if is_kept else self.under_way(function, args, scope.yields, node)
-        if is_kept and len(self.frames) > DEEPEST:
+        recursion = None if is_cached else self.under_way(function, args, scope.yields, node)
+        if is_cached and len(self.frames) > DEEPEST:
             self.refuse(node, "calls this deep", "write it as a loop, or use mode='trace'")
         bound = self._bind(function, args, keywords, node)
         bound = {name: self.kept(value, node) for name, value in bound.items()}
         if recursion is not None:
             return self.call_again(recursion, bound, node)
         place = self.place_of(function, node)
-        if place in self.recursive and not is_kept:
+        if place in self.recursive and not is_cached:
             return self.recurse(
                 function, bound, lambda *own: self._walked(function, place, *own), node
             )

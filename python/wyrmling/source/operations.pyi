@@ -283,7 +283,7 @@ class Operations:
         """A method that a class defines in Python, bound, or None (``objects.py``)."""
 
     def as_index(self, index: Any, node: ast.AST) -> Any:
-        """An index with the integers that instances in it are (``objects.py``)."""
+        """An index with integers for instances with ``__index__`` (``objects.py``)."""
 
     def known(self, found: Any, place: Any, node: ast.AST) -> Any:
         """The value for an object that was found at a place (``environment.py``)."""
@@ -311,7 +311,7 @@ class Operations:
         args: Sequence[Any],
         keywords: dict[str, Any],
         node: ast.AST,
-        is_kept: bool = False,
+        is_cached: bool = False,
     ) -> Any:
         """The body of a function, with its arguments bound (``calls.py``)."""
 

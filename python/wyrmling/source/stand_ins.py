@@ -18,8 +18,8 @@ import numpy as np
 
 from . import standard, standard_arrays
 from .copying import FUNCTIONS, copied
+from .grouping import grouped
 from .splicing import integer_of
-from .state import reachable
 from .values import (
     CLASSES,
     Applied,
@@ -30,7 +30,6 @@ from .values import (
     Row,
     is_index,
     is_integers,
-    is_none,
     kind_of,
     number_of,
 )
@@ -40,12 +39,10 @@ OF_INTEGERS = (np.searchsorted, np.digitize, np.unravel_index, np.clip, np.where
 """Functions that give integers of NumPy's."""
 GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 WRAPPERS = (functools.wraps, functools.update_wrapper)
-SILENT = "silent"
-"""The name of a function that may not print."""
 STATISTICS = frozenset({"mean", "pstdev", "pvariance", "stdev", "variance"})
-"""Functions of ``statistics``: it adds fractions, which the sums in the texts are as good as."""
-UNCHANGED = "unchanged"
-"""The name of a value that is called to find out whether objects are as they were."""
+"""Functions of ``statistics`` for which a text is read. They add fractions; the sums of the texts
+are rounded once, so that results differ by up to three units in the last place.
+"""
 MODULES = frozenset({"math", "itertools", "_bisect", "_heapq", "numpy", "operator"})
 
 
@@ -77,7 +74,7 @@ def stand_in(
     if found in WRAPPERS:
         return read(found.__name__, args)
     if found is itertools.groupby:
-        return _grouped(walker, args, keywords, node)
+        return grouped(walker, args, keywords, node)
     if hasattr(found, "__name__") and getattr(found, "__module__", None) in MODULES:
         if found is np.vectorize and len(args) == 1 and not keywords.keys() - {"otypes"}:
             otype = keywords.get("otypes", Known(None))
@@ -115,42 +112,6 @@ def stand_in(
         if indexed and hasattr(standard_arrays, name):
             return read(name, [args[0], places, args[2]])
     return None
-
-
-def _grouped(walker: Walker, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
-    """``itertools.groupby``."""
-    given = dict(zip(("iterable", "key"), args, strict=False))
-    if len(args) > 2 or keywords.keys() & given.keys() or keywords.keys() - {"iterable", "key"}:
-        walker.leave("arguments do not fit", node)
-    given |= keywords
-    if "iterable" not in given:
-        walker.leave("an argument is missing", node)
-    if walker.runs(given["iterable"]):
-        walker.refuse(node, "groupby of a generator", "make it a list")
-    over, key = given["iterable"], given.get("key", Known(None))
-    seen = {one: walker.state.heap[one] for one in reachable(walker.state, [over, key])}
-    silent = key if is_none(key) else Lazy(SILENT, (key,))
-    text = walker.written_out("groupby", node)
-    return walker.call(text, [over, silent, Lazy(UNCHANGED, (over, key), seen)], {}, node)
-
-
-def called_silently(walker: Walker, function: Any, args: Sequence[Any], node: ast.AST) -> Any:
-    """A call of what may not print: it is called earlier than Python calls it."""
-    printed, heap = walker.printed, walker.state.heap
-    before = None if printed is None else heap[printed.address]
-    made = walker.call(function, args, {}, node)
-    after = None if printed is None else walker.state.heap[printed.address]
-    if walker.printed is not printed or after != before:
-        walker.refuse(node, "print in a key of groupby", "print beside it")
-    return made
-
-
-def expect_unchanged(walker: Walker, seen: dict[int, Any], node: ast.AST) -> Known:
-    """Refuses a change of objects since they were seen."""
-    heap = walker.state.heap
-    if any(heap.get(one) is not old and heap.get(one) != old for one, old in seen.items()):
-        walker.refuse(node, "a change of what groupby goes through or asks", "make a list of it")
-    return Known(None)
 
 
 def of_statistics(function: Any) -> bool:

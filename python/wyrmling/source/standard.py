@@ -1,7 +1,9 @@
 """Functions of Python's library that are written in C, as the text that is read in their place.
 
-``math.hypot`` of several numbers, ``math.dist`` and ``math.isclose``, ``heapq``, and what
-``itertools`` makes of what it is given; ``standard_arrays.py`` has those of NumPy and ``bisect``.
+``math.hypot`` of several numbers, ``math.dist`` and ``math.isclose``, ``heapq``, what ``itertools``
+makes of what it is given, and the getters of ``operator``; ``standard_arrays.py`` has those of
+NumPy and ``bisect``, ``standard_collections.py`` those of ``collections``. ``statistics`` and
+``functools.wraps`` are written in Python, but in ways that are not read: they have texts, too.
 Each gives what its namesake gives, in the same order, and asks as few items of an iterator; what
 ``product`` and ``combinations`` take is gone through when they are called, as theirs is. What
 raises here is left, and Python raises. The squares of a distance are added with the error of each
@@ -468,6 +470,8 @@ FUNCTIONS = {
 TEXTS = (standard_arrays, standard_collections)
 MODULES = (__name__, *(one.__name__ for one in TEXTS))
 INSTANCES: dict[type, type] = {standard_collections.deque: collections.deque}
-"""The class in Python's library of instances of those classes that are read in their place."""
+"""For each class that is read in place of one of Python's library: that one, which ``isinstance``
+and ``type`` name for its instances.
+"""
 FILES = (__file__, *(one.__file__ for one in TEXTS))
 """Where the texts are."""

@@ -1,5 +1,8 @@
-"""Classes of ``collections`` and ``itertools.groupby`` as texts that are read in their place, see
-``standard.py``.
+"""``collections.deque``, what ``collections.Counter`` adds to a dict, and ``itertools.groupby``, as
+texts that are read in their place, see ``standard.py``.
+
+``counter_update`` is the method ``update`` of ``Counter``, and so on; ``counter_sum`` and
+``counter_difference`` are ``+`` and ``-``. ``dicts.py`` says which of them is read.
 """
 
 # ruff: noqa: D102, D103
@@ -12,9 +15,9 @@ from collections import Counter
 
 
 class deque:
-    """What ``collections.deque`` is, over a list. ``_changes`` counts as Python's does, which
-    refuses to go on through what was changed; assigning an item or ``reverse`` is none. What is no
-    index, as a slice, is a TypeError of ``range``.
+    """``collections.deque`` over a list. ``_changes`` counts the changes after which Python refuses
+    to go on with an iteration; to assign an item and ``reverse`` are none of them. ``range(index)``
+    raises TypeError for an index that is no integer, such as a slice.
     """
 
     __slots__ = ("_changes", "_items", "_maxlen")
@@ -161,8 +164,8 @@ class deque:
 
 
 def groupby(iterable, key, unchanged):
-    """Groups are read as lists, before they are gone through: neither what they are made of nor
-    what the keys depend on may be changed meanwhile, which ``unchanged`` finds out.
+    """Groups are made as lists before they are gone through. ``unchanged`` refuses a change of the
+    items or of what the key reads meanwhile (``grouping.py``).
     """
     begun, current, group = False, None, []
     for item in iterable:

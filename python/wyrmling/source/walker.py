@@ -88,6 +88,8 @@ class Walker(Raising):
         self.needs = needs
         self.names_kept = kept
         self.recursive: dict[Hashable, frozenset[int]] = {}
+        # Of cached functions (caching.py): the results of those that are being called, with the
+        # builder that writes them, and the contents of the objects that each of them reads.
         self.memos: dict[Hashable, tuple[Reference, Any]] = {}
         self.seen_by: dict[Hashable, dict[int, Any]] = {}
         self.repeated: Hashable = None
