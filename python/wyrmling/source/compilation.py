@@ -221,8 +221,8 @@ class _Arguments:
     def _container(self, given: Any, place: places.Place) -> Any:
         if type(given) not in (list, dict):
             self.walker.refuse(self.node, f"a {type(given).__name__} as an argument", "use a dict")
-        # One that is in two places is another in each: the next call may have two there, and a
-        # gradient has parts for both.
+        # A container that is in two places is read as two: the next call may have two there, and a
+        # gradient has a part for each place.
         contents: Any
         if isinstance(given, list):
             items = [self.value(one, place.item(at)) for at, one in enumerate(given)]

@@ -47,11 +47,11 @@ TRACING = "use functions that wyrmling differentiates (docs/operators.md), or mo
 
 
 def _is_lasting(found: Any) -> bool:
-    """Whether an object is the same at each call if it is there: neither a queue nor another
-    container, nor an instance that has a way to become an array.
+    """Whether an object, as long as it is the same one, gives NumPy the same at each call. A queue
+    or another container may be changed in place, and so may an instance with ``__array__``.
     """
-    constant = (*FOLDED, slice, type(...), Ragged, np.finfo, np.iinfo)
-    return isinstance(found, constant) or is_native(found)
+    unchangeable = (*FOLDED, slice, type(...), Ragged, np.finfo, np.iinfo)
+    return isinstance(found, unchangeable) or is_native(found)
 
 
 def r_(key: Any) -> Any:

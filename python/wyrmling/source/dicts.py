@@ -1,8 +1,9 @@
-"""Dicts that do something for keys that are not there, or count: ``defaultdict``, ``Counter`` and
-``OrderedDict`` of ``collections``.
+"""Dicts of the classes ``defaultdict``, ``Counter`` and ``OrderedDict`` of ``collections``.
 
-Each is a dict as any other, with a class, and ``defaultdict`` with what makes a value. Methods of
-``Counter`` are texts (``standard_collections.py``).
+Each is a ``DictContents`` as that of any other dict, with another class, and that of a
+``defaultdict`` has the factory of its values too. The methods of ``Counter`` that those of dicts do
+not have, and its operators, are texts (``standard_collections.py``). Their keys are known, as those
+of all dicts are.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from .walker import Walker
 
 CLASSES = (defaultdict, Counter, OrderedDict)
 """Classes of dicts that are read."""
-TEXTS = frozenset({"update", "subtract", "most_common", "elements", "total"})
-"""Methods of ``Counter`` that are texts."""
-OPERATORS = {"Add": "counter_sum", "Sub": "counter_difference"}
-"""Operators of two of them that are texts."""
+COUNTER_METHODS = frozenset({"update", "subtract", "most_common", "elements", "total"})
+"""Methods of ``Counter`` that are read as texts."""
+COUNTER_OPERATORS = {"Add": "counter_sum", "Sub": "counter_difference"}
+"""Operators of two of ``Counter`` that are read as texts."""
 
 
 class Dicts(Walker):
@@ -51,7 +52,9 @@ class Dicts(Walker):
         return made
 
     def update(self, owner: Reference, other: Any, node: ast.AST, pairs: bool = False) -> None:
-        """Gives a dict the items of another, or of ``pairs`` where Python takes these too."""
+        """Gives a dict the items of another; or of ``pairs``, which the method takes, but ``|`` and
+        ``**`` do not.
+        """
         contents = self.contents(other, node) if isinstance(other, Reference) else None
         if isinstance(contents, DictContents):
             for key, value in zip(contents.keys, contents.values, strict=True):
@@ -78,13 +81,15 @@ class Dicts(Walker):
 
     def dict_method(self, contents: DictContents, name: str) -> Any:
         """What a method of a dict is read by."""
-        if contents.cls is Counter and name in TEXTS:
-            return self._text(name)
+        if contents.cls is Counter and name in COUNTER_METHODS:
+            return self._method_of_text(name)
         if contents.cls is OrderedDict and name in ("move_to_end", "popitem"):
             return getattr(self, f"ordered_{name}")
         return getattr(self, f"dict_{name}", None)
 
-    def _text(self, name: str) -> Any:
+    def _method_of_text(self, name: str) -> Any:
+        """A method of ``Counter`` that is read as a text."""
+
         def call(owner: Any, _: Any, args: list[Any], keywords: Any, node: ast.AST) -> Any:
             text = self.written_out(f"counter_{name}", node)
             return self.call(text, [owner, *args], keywords, node)
@@ -93,11 +98,15 @@ class Dicts(Walker):
 
     def counter_operator(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
         """``+`` and ``-`` of two counters, as new ones; None of anything else."""
-        if operator not in OPERATORS or not (self._counts(left) and self._counts(right)):
+        if operator not in COUNTER_OPERATORS or not (
+            self._is_counter(left) and self._is_counter(right)
+        ):
             return None
-        return self.call(self.written_out(OPERATORS[operator], node), [left, right], {}, node)
+        return self.call(
+            self.written_out(COUNTER_OPERATORS[operator], node), [left, right], {}, node
+        )
 
-    def _counts(self, value: Any) -> bool:
+    def _is_counter(self, value: Any) -> bool:
         contents = self.state.heap.get(value.address) if isinstance(value, Reference) else None
         return isinstance(contents, DictContents) and contents.cls is Counter
 

@@ -231,8 +231,8 @@ class Environment(Walker):
         return Known(found, place)
 
     def _container(self, found: Any, place: Any, node: ast.AST) -> Any:
-        """A list or dict that exists outside: nobody may write to it. At another place there may be
-        another at the next call.
+        """A list or dict that exists outside: the function may not write to it. One that is in two
+        places is read as two, since the next call may find two there.
         """
         if place in self.outer:
             reference: Reference = self.outer[place]

@@ -133,7 +133,8 @@ def jacobian(
 
     made = derivative(arranged, form)
     function = writer.finish(results.values)
-    # It takes a copy for what is copied, whose derivative is another if that is a stop_gradient.
+    # Simplifying replaces a copy by what is copied. stop_gradient is such a copy, which second
+    # derivatives have to find.
     simplified = "stop_gradient" not in function.operators
     if simplified and (any(given.values()) or any(shapes.values())):
         # All arrays are of the samples' shapes.

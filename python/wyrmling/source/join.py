@@ -136,6 +136,7 @@ class Merge:
                 changed.update(differing(first, other))
                 if not other.keys() <= environment.keys():
                     environment |= {n: v for n, v in other.items() if n not in environment}
+            # Thousands of names may stand for one simple value on all ways: they are passed over.
             classes = zip(environment, map(type, environment.values()), strict=True)
             for name in [n for n, c in classes if c not in SIMPLE or n in changed]:
                 given = [first.get(name, UNSET), *[other.get(name, UNSET) for other in others]]

@@ -94,7 +94,7 @@ class Objects(Walker):
         self, value: Reference, contents: InstanceContents, name: str, node: ast.AST
     ) -> Any:
         cls = contents.cls
-        self._expect_shown(cls, name, node)
+        self._leave_if_hidden(cls, name, node)
         member = member_of(cls, name, MISSING)
         place = None if contents.place is None else contents.place.attribute(name)
         if isinstance(member, property):
@@ -114,9 +114,9 @@ class Objects(Walker):
             self.leave(f"there is no attribute {name!r}", node)
         return self._class_member(value, cls, contents.place, member, place, node)
 
-    def _expect_shown(self, cls: type, name: str, node: ast.AST) -> None:
-        """Leaves for an attribute that a class has which is read in place of one of the library's,
-        and that one has not: its own text alone uses it.
+    def _leave_if_hidden(self, cls: type, name: str, node: ast.AST) -> None:
+        """Leaves for an attribute that the library's class has not, of an instance of the class
+        that is read in its place (``_items`` of a ``deque``), except in that class's own text.
         """
         stands_for = INSTANCES.get(cls)
         hidden = stands_for is not None and not hasattr(stands_for, name)
@@ -191,7 +191,7 @@ class Objects(Walker):
         return Applied(Known(member, place), (value,))
 
     def as_index(self, index: Any, node: ast.AST) -> Any:
-        """An index with the integers that instances in it are by their ``__index__``."""
+        """An index in which instances with ``__index__`` are replaced by what that gives."""
         if isinstance(index, Row):
             return replace(index, items=tuple(self.as_index(one, node) for one in index.items))
         if isinstance(index, Lazy) and index.name == "slice":
@@ -226,7 +226,7 @@ class Objects(Walker):
         contents = self.contents(owner, node)
         if not isinstance(contents, InstanceContents):
             self.leave("this has no attributes that can be set", node)
-        self._expect_shown(contents.cls, name, node)
+        self._leave_if_hidden(contents.cls, name, node)
         setter = member_of(contents.cls, "__setattr__", None)
         if setter is not object.__setattr__:
             generated = isinstance(setter, types.FunctionType) and dataclasses.is_dataclass(

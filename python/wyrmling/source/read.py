@@ -211,8 +211,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def _found(tree: ast.Module, lines: list[str], code: types.CodeType) -> Reading:
-    # Equal lambdas of a line: any has the meaning, but messages point at the right one. Its columns
-    # tell it, as a rule, so that the others need not be compiled.
+    # Of equal lambdas of a line any has the meaning, but messages should point at the right one. As
+    # a rule the columns of the code tell which that is: it comes first, and no other is compiled.
     candidates = sorted(_candidates(tree, code), key=lambda each: not _encloses(each[1], code))
     imports = _outline(tree)[1]
     last = len(lines) + 1

@@ -375,8 +375,8 @@ _NAME, _VALUE = vars(enum.Enum)["name"], vars(enum.Enum)["value"]
 
 
 def is_native(found: Any) -> bool:
-    """Whether an object can be called and has no text for that: only it itself is known to do the
-    same, as np.max and np.min do not.
+    """Whether an object can be called and has no text for that, as ``np.max``. What it does is
+    known by its identity alone: another object of its class, as ``np.min``, does something else.
     """
     call = inspect.getattr_static(type(found), "__call__", None)
     return callable(found) and not isinstance(call, types.FunctionType)

@@ -1,7 +1,9 @@
-"""Arrays without axes that exist outside of the function, as what NumPy's functions take.
+"""Arrays without axes that exist outside of the function (``values.Single``) as arguments of
+NumPy's functions.
 
-What gives the same for such an array as for its number is given the number. Functions that return
-the array itself or a view of it (``np.asarray``, ``np.transpose``) are none of these.
+Functions whose result is the same for such an array as for its number are given the number. Those
+that may return the array itself or a view of it (``np.asarray``, ``np.transpose``) are none of
+these, and are refused where they are read.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from .values import Reference, Row, Single
 from .walker import Walker
 
 METHODS = frozenset({"clip", "item", "max", "mean", "min", "prod", "std", "sum", "var"})
-"""Methods that give what those of the number give."""
+"""Methods of such an array whose result is that of the number's method."""
 FUNCTIONS = METHODS | frozenset(
     {"all", "amax", "amin", "angle", "any", "append", "around", "array", "average", "block"}
     | {"clip", "convolve", "copy", "corrcoef", "cov", "cumprod", "cumsum", "cumulative_prod"}
@@ -27,12 +29,12 @@ FUNCTIONS = METHODS | frozenset(
     | {"ptp", "quantile", "roll", "round", "shape", "sinc", "size", "sort", "tile", "vdot"}
     | {"where", "zeros_like"}
 )
-"""Functions of NumPy, beside its ufuncs, that give the same for the number."""
+"""Functions of NumPy, beside its ufuncs, whose result is the same for the number."""
 
 
 def with_numbers(walker: Walker, function: Any, value: Any) -> Any:
-    """An argument of a function of NumPy's, with numbers for such arrays. A list with one among
-    its items becomes an array of its own in any case.
+    """An argument of a function of NumPy's with numbers in the place of such arrays. In lists and
+    tuples any function is given numbers: NumPy makes a new array of these.
     """
     if isinstance(value, Single):
         takes = isinstance(function, np.ufunc) or function.__name__ in FUNCTIONS

@@ -80,8 +80,8 @@ class GrownContents:
 
 @dataclass(frozen=True, slots=True)
 class DictContents:
-    """The keys of a dict, which are known, in their order, and its values. A ``defaultdict`` may
-    have what makes values, its ``factory``.
+    """The keys of a dict, which are known, in their order, and its values. ``factory`` is what
+    makes the values of a ``defaultdict``, or None.
     """
 
     keys: tuple[Any, ...]
@@ -313,7 +313,9 @@ def names_of(state: State) -> list[Any]:
 
 
 def differing(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterable[str]:
-    """The names that do not stand for one value in both. There may be many, most of which do."""
+    """The names that stand for different values in two environments. These may have thousands of
+    names, nearly all of which stand for the same: they are compared without a step of Python each.
+    """
     if len(ours) == len(theirs) and all(map(operator.is_, ours, theirs)):
         return itertools.compress(ours, map(operator.is_not, ours.values(), theirs.values()))
     known = (name for name, value in theirs.items() if ours.get(name, MISSING) is not value)

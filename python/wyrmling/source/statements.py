@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from .frames import Handler
 from .in_place import in_use
 from .join import Incoming
@@ -27,11 +28,11 @@ REFUSING = (TypeError, AttributeError)
 
 
 def _in_shape(array: Any, like: Any) -> Any:
-    """What an operator in place has computed, which is refused in other lengths than it had."""
-    import wyrmling._core as core
-
-    # NumPy has refused it by itself.
-    return array if isinstance(array, np.ndarray) else core.reshape_like(array, like)
+    """The result of an operator in place, which has to have the shape of the array that it is
+    written to, in programs that run on other lengths too.
+    """
+    # Of plain arrays NumPy itself has compared the shapes.
+    return array if isinstance(array, np.ndarray) else _core.reshape_like(array, like)
 
 
 class Statements(Walker):
