@@ -51,6 +51,7 @@ def main() -> int:
         planted: options.planted,
         speed: options.speed,
     }
+    # A name is checked here, before anything is measured: it may be of one part and not of another.
     known = [name for part, is_asked in asked.items() if is_asked for name in part.all_names()]
     for name in options.only or ():
         if name not in known:

@@ -121,6 +121,7 @@ SBR: dict[str, Draw] = {
 OURS = [Contender(kind, fit(kind), SPACES[kind]) for kind in SPACES]
 THEIRS = [Contender(f"sbr {kind}", sbr.fit(kind.lower()), SBR) for kind in ("EWMA", "LSTM")]
 BASELINES = [Contender("popularity", popularity), Contender("most often next", markov)]
+ALL = [*OURS, *THEIRS, *BASELINES]
 
 TARGETS = {"EWMA": 0.14, "LSTM": 0.10}
 """The mean reciprocal ranks that the project has set itself, as means of three seeds."""
@@ -130,12 +131,12 @@ ABOVE = [("SASRec", "EWMA"), ("SASRec", "LSTM"), ("EWMA", "sbr EWMA"), ("LSTM", 
 
 def all_names() -> list[str]:
     """The names of all models."""
-    return [contender.name for contender in (*OURS, *THEIRS, *BASELINES)]
+    return [contender.name for contender in ALL]
 
 
 def named(names: list[str] | None) -> list[Contender]:
     """The models of some names, or all; those of sbr, if it can be built."""
-    found = chosen([*OURS, *THEIRS, *BASELINES], names)
+    found = chosen(ALL, names)
     theirs = [contender for contender in found if contender in THEIRS]
     return [one for one in found if one not in theirs] if theirs and not sbr.built() else found
 
