@@ -129,7 +129,7 @@ def test_compressed_text_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path.write_bytes(gzip.compress(lines))
     assert len(lines) > 100 * path.stat().st_size
     assert len(read_interactions(path)) == 100_000
-    monkeypatch.setattr(reading, "UNPACKED", 1 << 16)
+    monkeypatch.setattr(reading, "UNPACKED_BYTES", 1 << 16)
     with pytest.raises(ValueError, match=r"bomb\.csv\.gz, unpacked, has more than the .* bytes"):
         read_interactions(path)
     path.write_bytes(gzip.compress(lines, compresslevel=0))

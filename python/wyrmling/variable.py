@@ -317,7 +317,7 @@ def _in_place(symbol: str, operation: Callable[[Variable, Any], Any]) -> Method:
                 f"{result.shape}"
             )
         if np.ndim(other) and _core.follows_input(result):
-            # What has the lengths of one that comes later is refused as well.
+            # A program refuses other lengths, too, for which the result has not the array's shape.
             result = _core.reshape_like(result, self)
         if result.dtype != self.dtype:
             if not np.can_cast(result.dtype, self.dtype, "same_kind"):

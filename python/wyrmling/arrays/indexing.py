@@ -94,6 +94,6 @@ def take_along_axis(arr: Like, indices: Any, axis: int | None = -1) -> Variable:
     places = np.broadcast_to(places, lanes)
     lanes[axis] = n
     if tuple(lanes) != x.shape:
-        # A lane that gets one element later is not repeated.
+        # A program that runs on lanes of one element refuses them: they would be broadcast.
         x = _core.broadcast_to(fixed(x, "take_along_axis", axis), lanes)
     return _core.take_along_axis(x, places, axis)

@@ -60,6 +60,8 @@ def lstsq(a: Like, b: Like, rcond: float | None = None) -> tuple[Variable, Varia
     # LAPACK's gelsd, which NumPy calls, takes the precision for what is no share.
     limit = limit if 0 < limit < 1 else precision
     singular = _core.svd(matrix)[1] if min(rows, columns) else constant(np.zeros(0, kind))
+    # The rank is read of values, so a matrix that follows an input is refused; the singular values
+    # of no columns follow none.
     value("lstsq", matrix)
     known = singular.value
     rank = int((known > limit * known[0]).sum()) if known.size else 0

@@ -76,11 +76,11 @@ def sort(
     return _core.take_along_axis(x, _core.argsort(x, along), along)
 
 
-def _within(name: str, kth: Any, x: Variable, axis: int, kind: Any, order: Any) -> Variable:
-    """``x``, which keeps the lengths for which there are such places.
+def _with_places(name: str, kth: Any, x: Variable, axis: int, kind: Any, order: Any) -> Variable:
+    """``x``, after a check that it has the places ``kth``; programs refuse other lengths of it.
 
-    Raises ValueError for places that an axis has not, for fields and for what is no kind of
-    NumPy's; or TypeError.
+    Raises ValueError for places that the axis has not, for fields and for a kind that NumPy has
+    not; TypeError for places that are no integers.
     """
     if kind != "introselect" or order is not None:
         try:
@@ -108,7 +108,7 @@ def partition(
     """
     x = reshape(a, -1) if axis is None else constant(a)
     along = axis_of("partition", -1 if axis is None else axis, x.ndim)
-    return sort(_within("partition", kth, x, along, kind, order), along)
+    return sort(_with_places("partition", kth, x, along, kind, order), along)
 
 
 def argpartition(
@@ -122,7 +122,7 @@ def argpartition(
     array([1, 2, 0])
     """
     x, along = lanes("argpartition", constant(a), axis)
-    return argsort(_within("argpartition", kth, x, along, kind, order), along)
+    return argsort(_with_places("argpartition", kth, x, along, kind, order), along)
 
 
 def _extreme(name: str, a: Like, axis: int | None, out: Any, keepdims: bool) -> Any:

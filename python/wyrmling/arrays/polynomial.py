@@ -246,7 +246,7 @@ def polyfit(
         if weights.shape != at.shape:
             raise TypeError(f"polyfit: w: expected shape {at.shape}, got {weights.shape}")
         table = table * _core.expand_dims(weights, 1)
-        # One height that comes later is not repeated.
+        # A program that runs on one height refuses it: the product would broadcast it.
         heights = fixed(heights, "polyfit", 0)
         heights = heights * (_core.expand_dims(weights, 1) if heights.ndim == 2 else weights)
     # Columns of length 1 make the numbers better conditioned; their lengths divide out.

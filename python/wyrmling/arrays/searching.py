@@ -38,6 +38,7 @@ def searchsorted(a: Like, v: Like, side: str = "left", sorter: Any = None) -> An
             if not ((-len(order) <= order) & (order < len(order))).all():
                 what = f"expected indices below {len(order)}, got {sorter!r}"
                 raise ValueError(f"searchsorted: sorter: {what}")
+        # A program that runs on another length refuses it: the sorter has the length of now.
         a = take(_core.reshape_like(a, sorter), sorter)
     return _core.searchsorted(a, v, side == "right")
 

@@ -64,7 +64,7 @@ def cumsum(
     return finished("cumsum", _core.cumsum(*lanes("cumsum", x, axis)), out)
 
 
-# Of more elements than these, pairs are combined first.
+# Most elements of an axis that are combined without pairs.
 _MOST_IN_STEPS = 256
 
 
@@ -72,15 +72,15 @@ def scan(name: str, combine: Callable[[Any, Any], Any], x: Variable, axis: int) 
     """All elements up to each along an axis, combined by an associative function.
 
     Each of log₂ n steps combines whole arrays, of 1, 2, 4, … elements up to each (Hillis and
-    Steele, 1986). Of many elements pairs are combined first, and then those up to each pair
-    (Blelloch, 1990), so that the work is n and not n log n.
+    Steele, 1986). Where there are many elements, pairs are combined first, and then all pairs up to
+    each (Blelloch, 1990), so that the work grows with n and not with n log n.
     """
     axis = axis_of(name, axis, x.ndim)
     return _scanned(combine, fixed(x, name, axis), axis)
 
 
 def _scanned(combine: Callable[[Any, Any], Any], x: Variable, axis: int) -> Variable:
-    """``scan`` of what keeps its length along the axis."""
+    """``scan`` of an array whose length along the axis is fixed."""
 
     def part(x: Variable, *which: int | None) -> Variable:
         return x[along(axis, slice(*which))]
@@ -88,7 +88,7 @@ def _scanned(combine: Callable[[Any, Any], Any], x: Variable, axis: int) -> Vari
     reach, n = 1, x.shape[axis]
     if n > _MOST_IN_STEPS:
         pairs = combine(part(x, 1, None, 2), part(x, 0, n - 1, 2))
-        # Those up to 1, 3, 5, …, and up to 0, 2, 4, …
+        # Results for elements 1, 3, 5, …; those for 2, 4, … have one element more.
         odd = _scanned(combine, pairs, axis)
         more = combine(part(x, 2, None, 2), part(odd, (n - 1) // 2))
         both = concatenate([part(x, 1), more, odd], axis)

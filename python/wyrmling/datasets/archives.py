@@ -36,9 +36,9 @@ def is_archive(file: io.BufferedReader) -> bool:
 def blocks_of_file(
     file: io.BufferedReader | gzip.GzipFile, what: str, most: int
 ) -> Iterator[bytes]:
-    """The blocks of a file that is not packed, or by gzip alone.
+    """The blocks of a file that is no archive, or of what gzip unpacks of it.
 
-    Raises ValueError if it has more than ``most`` bytes.
+    Raises ValueError if these are more than ``most`` bytes.
     """
     file.seek(0)
     total = 0

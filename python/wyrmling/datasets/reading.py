@@ -33,8 +33,9 @@ __all__ = ["read_described", "read_interactions"]
 Delimiter = Literal[",", ";", "|", "\t", "::"]
 Column = str | int
 
-# What gzip has compressed may unpack to so many bytes, or to so many times the size of its file.
-UNPACKED, TIMES = 1 << 30, 100
+# What gzip has compressed may unpack to so many bytes, and to so many times the size of its file if
+# that is more.
+UNPACKED_BYTES, UNPACKED_TIMES = 1 << 30, 100
 
 
 def read_interactions(
@@ -169,7 +170,7 @@ def _unpacked(path: str) -> Iterator[str]:
     with TemporaryDirectory() as folder:
         text = os.path.join(folder, "text")
         with gzip.open(path) as packed, open(text, "wb") as file:
-            most = max(UNPACKED, TIMES * os.stat(path).st_size)
+            most = max(UNPACKED_BYTES, UNPACKED_TIMES * os.stat(path).st_size)
             try:
                 file.writelines(blocks_of_file(packed, f"{path}, unpacked,", most))
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:

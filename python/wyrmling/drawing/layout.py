@@ -6,12 +6,12 @@ slots are ordered by the barycentres of their neighbours until few edges cross; 
 moves to where its neighbours are, as far as the order allows.
 
 Two choices. A box stands directly above the first box that uses it, so that leaves are near what
-they are for, unless edges are shorter if it stands directly below what it uses, as a sum does that
-a loop adds up. And edges from one box share their slots: they run together until each leaves for
-where it ends, as one trunk with branches.
+they are for. It stands directly below what it uses instead where edges get no longer by that: the
+sums of a loop stand beside its turns. And edges from one box share their slots: they run together
+until each leaves for where it ends, as one trunk with branches.
 
 Limits: time grows with the number of slots, and a box that is used far below takes one in every
-layer between. A drawing's ``limit`` bounds both. Of many slots fewer places are tried.
+layer between. A drawing's ``limit`` bounds both. Of many slots fewer orders and places are tried.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from itertools import pairwise
 BESIDE, ROOM, BELOW, MARGIN = 22.0, 14.0, 46.0, 16.0
 # Distance at which edges end beside each other, and their last stretch straight down.
 PORT, STRAIGHT = 26.0, 9.0
-# How often slots are gone through, at most, and how many in all, unless twice are more.
+# The most sweeps over all slots, and the most visits of slots in all sweeps together. Two sweeps are
+# always made.
 _SWEEPS, _VISITS = 16, 400_000
 
 Point = tuple[float, float]
@@ -81,7 +82,9 @@ def arrange(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int
 
 
 def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """Longest paths down to where no edge leaves; those boxes are in the last layer."""
+    """The layer of each box, by the longest path down to a box that no edge leaves: such boxes are
+    in the last layer. Then boxes are raised where edges get no longer.
+    """
     users: list[list[int]] = [[] for _ in range(count)]
     for start, end in edges:
         users[start].append(end)
@@ -95,8 +98,8 @@ def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 def _raised(
     layers: list[int], users: list[list[int]], edges: Sequence[tuple[int, int]]
 ) -> list[int]:
-    """The layers with boxes raised to directly below what they use, where edges pass fewer layers
-    then, or as many. Leaves stay above the first box that uses them.
+    """The layers, in which each box is raised to directly below its operands if edges pass no more
+    layers in all then. Leaves, which have no operands, are raised with the first of their users.
     """
     operands: list[dict[int, None]] = [{} for _ in layers]
     for start, end in edges:
@@ -104,13 +107,15 @@ def _raised(
     for at, starts in enumerate(operands):
         above = [start for start in starts if operands[start]]
         top = max((layers[start] + 1 for start in above), default=layers[at])
+        # The trunk from this box to its users gets longer, and those from its operands may get
+        # shorter, down to their next user.
         longer = layers[at] - top
         if longer == 0:
             continue
         shorter = 0
         for start in above:
-            stays = max((layers[user] for user in users[start] if user != at), default=top)
-            shorter += max(layers[at] - max(stays, top), 0)
+            end = max((layers[user] for user in users[start] if user != at), default=top)
+            shorter += max(layers[at] - max(end, top), 0)
         if shorter >= longer:
             layers[at] = top
     for at, starts in enumerate(operands):
@@ -120,7 +125,7 @@ def _raised(
 
 
 def _sweeps(slots: list[_Slot]) -> int:
-    """How often so many slots are gone through."""
+    """The number of sweeps over these slots."""
     return max(2, min(_SWEEPS, _VISITS // max(len(slots), 1)))
 
 

@@ -240,7 +240,7 @@ def matrix_power(a: Like, n: int) -> Variable:
         # The square of the identity, which refuses lengths that are no square matrix's later.
         power, n = _identity(power), 2
     elif n == 1 and _core.follows_input(power):
-        # There is no product, which would refuse such lengths.
+        # No product refuses lengths that are no square matrix's later: the broadcasting does.
         return _core.broadcast_like(power, matrix_transpose(power), 2)
     result = None
     while True:

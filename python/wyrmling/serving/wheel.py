@@ -255,7 +255,7 @@ def _package(name: str) -> str:
 def _write_scores(model: Recommender, path: Path, histories: bool) -> None:
     """Writes what a model scores by, for :mod:`.numpy_recommender`."""
     everybody = np.arange(len(model.user_ids), dtype=np.uint32)
-    # Those of histories need none to say that they are not of vectors.
+    # A model that scores by histories does not score by vectors, and cannot be asked without them.
     scores = None if isinstance(model, SimilarityModel) else model._scores(everybody)
     offsets = model._offsets(everybody)
     if not isinstance(scores, FactorScores):

@@ -141,8 +141,9 @@ def vjp(
     """``f(*xs, **kwargs)``, and the function that pulls a gradient of it back to ``xs``.
 
     The pullback takes a gradient of the result's form and shapes, and returns a tuple with one of
-    the form of each of ``xs``: vector-Jacobian products. The gradient's numbers take the dtype of
-    the result as the tangents of ``jvp`` that of the argument. It can be called again and again.
+    the form of each of ``xs``: vector-Jacobian products. Numbers of the gradient are taken in the
+    dtype of the result, by the rule by which ``jvp`` takes tangents in that of the argument. The
+    pullback can be called again and again.
     ``mode`` is that of ``grad``, and no argument of ``f``. Raises TypeError or ValueError if the
     gradient does not fit the result, and errors as ``grad`` does.
 

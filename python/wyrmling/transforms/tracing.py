@@ -124,17 +124,20 @@ def like(argument: Any, array: Any) -> Any:
     return _scalar(array)
 
 
-def fitting(what: str, given: Any, like: Any, whose: str) -> Any:
-    """One leaf of tangents or of a gradient, as the numbers of the argument or result that it
-    belongs to: in their element type, if that takes it. Raises TypeError or ValueError else.
+def fitting(what: str, given: Any, primal: Any, whose: str) -> Any:
+    """A tangent of an argument, or a gradient of a result, in the element type of that ``primal``.
+
+    Integers, booleans, Python's floats and float32 take that type. ``what`` names the leaf in
+    errors, and ``whose`` says what the primal is. Raises TypeError for what is no number and for
+    other types, ValueError for another shape.
     """
     if not isinstance(given, Variable | float | int | np.floating | np.integer | np.ndarray):
         raise TypeError(f"{what}: expected numbers, got {described(given)}")
-    if np.shape(given) != np.shape(like):
+    if np.shape(given) != np.shape(primal):
         raise ValueError(
-            f"{what}: expected shape {np.shape(like)}, as the {whose}'s, got {np.shape(given)}"
+            f"{what}: expected shape {np.shape(primal)}, as the {whose}'s, got {np.shape(given)}"
         )
-    dtype = np.dtype(getattr(like, "dtype", np.float64))
+    dtype = np.dtype(getattr(primal, "dtype", np.float64))
     if isinstance(given, Variable) or dtype not in (np.float32, np.float64):
         # Whoever takes it compares its type, or refuses the argument.
         return given
