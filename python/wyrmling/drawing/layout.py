@@ -25,8 +25,8 @@ from itertools import pairwise
 BESIDE, ROOM, BELOW, MARGIN = 22.0, 14.0, 46.0, 16.0
 # Distance at which edges end beside each other, and their last stretch straight down.
 PORT, STRAIGHT = 26.0, 9.0
-# The most sweeps over all slots, and the most visits of slots in all sweeps together. Two sweeps are
-# always made.
+# The most sweeps over all slots, and the most visits of slots in all sweeps. Two sweeps are always
+# made.
 _SWEEPS, _VISITS = 16, 400_000
 
 Point = tuple[float, float]
