@@ -13,10 +13,10 @@ pub(crate) fn sort_by_key<T>(items: &mut Vec<T>, key: impl Fn(&T) -> usize) {
     items.extend(order.into_iter().filter_map(|(_, k)| unsorted[k].take()));
 }
 
-/// An integer for a number: integers are in the order of their numbers, which is that of `total_cmp`.
+/// An integer for a number: the integers of numbers are in the order in which `total_cmp` has the numbers.
 pub(crate) fn of_number(x: f64) -> u64 {
     let bits = x.to_bits();
-    // A positive number gets the sign's bit, all bits of a negative one are turned.
+    // The bit of the sign is set in a positive number, and all bits of a negative one are inverted.
     bits ^ ((bits as i64 >> 63) as u64 | 1 << 63)
 }
 

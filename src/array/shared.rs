@@ -1,7 +1,8 @@
-//! Shared pointers whose owner finds out without atomic operations that nobody else has one.
+//! Shared pointers that say without an atomic read-modify-write that they are the only one.
 //!
 //! Arrays and gradients are shared until they are written to. [`Arc::get_mut`] locks weak pointers out by two atomic
-//! operations, which take longer than an operator on few numbers does. Here there are no weak pointers to lock out.
+//! operations, which take longer than an operator on few numbers does. Of a [`Shared`] nobody can make a weak pointer,
+//! so that one load of the count and a fence are enough.
 
 use std::ops::Deref;
 use std::sync::Arc;

@@ -103,7 +103,7 @@ impl BoundProgram {
         &mut self,
         then: impl FnOnce(&Program, &Executor) -> Result<R>,
     ) -> Result<R> {
-        // A list that is collected is moved, and each step would wait for that.
+        // `collect` would move the list, which is large, after it is made.
         let mut values: SmallVec<[Ref<'_, Array>; 8]> = SmallVec::new();
         for bound in &self.leaves {
             values.push(bound.node.leaf_value()?);

@@ -77,7 +77,7 @@ enum RecorderLeaf {
     Independent(Variable),
 }
 
-/// A leaf that records a gradient, and the memory of one that was forgotten, which the next may have.
+/// A leaf that records a gradient, and a gradient of it that was forgotten, whose memory the next one takes.
 struct Recorder {
     leaf: RecorderLeaf,
     spare: Option<Shared<Gradient>>,

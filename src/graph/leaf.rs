@@ -288,8 +288,9 @@ impl Variable {
     }
 }
 
-/// Replaces the value of a leaf after checking its type. The new one is taken where it is not copied: an array is
-/// large to move, and loops over samples set one number after the other.
+/// Replaces the value of a leaf after checking its type. A number is copied over another; any other array is taken
+/// out of `value`. It is borrowed since an array is large to move, and loops over samples set one number after the
+/// other.
 fn assign(core: &Core, value: &mut Array, fixed_shape: bool) -> Result<()> {
     let is_done = match &mut *core.borrow_mut()? {
         Value::Dense(old) => old.replace_number(value),
@@ -302,7 +303,7 @@ fn assign(core: &Core, value: &mut Array, fixed_shape: bool) -> Result<()> {
     Ok(())
 }
 
-/// As [`assign`], of what is not a number in the place of another.
+/// As [`assign`], where it is not a number in the place of another.
 #[inline(never)]
 fn replace(core: &Core, value: &mut Array, fixed_shape: bool) -> Result<()> {
     let mut slot = core.borrow_mut()?;

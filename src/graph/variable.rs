@@ -146,7 +146,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// Another number after the value has changed.
     #[cfg(feature = "python")]
     pub(crate) fn version(&self) -> u64 {
-        // Changes of leaves that the counter has not been advanced for have one number.
+        // All changes of leaves since this thread last read the counter have one number: the next has another.
         crate::table::changes();
         self.0.version()
     }

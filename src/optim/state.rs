@@ -74,7 +74,8 @@ impl State {
     }
 }
 
-/// The state for a table, as long as an optimizer is borrowed: what serves all tables is not counted anew.
+/// The state for a table, as long as an optimizer is borrowed. One that serves all tables is borrowed with it, which
+/// saves counting another pointer to it.
 pub(super) enum BorrowedState<'o> {
     Common(&'o State),
     Own(Arc<State>),

@@ -144,7 +144,7 @@ fn scaled_derivative(n: i32, x: f64, sign: f64) -> f64 {
     for k in 1..=order {
         let number = k as f64;
         exponent[k] = -sign * root / number;
-        // In this order, for a number divided by a subnormal one is infinite.
+        // The product comes first: a number divided by a subnormal x would be infinite.
         root = root * ((1.5 - number) / number) / x;
     }
     let scale = inverse_exponential(x, sign);

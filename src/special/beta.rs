@@ -115,8 +115,8 @@ pub(crate) fn betaln(a: f64, b: f64) -> f64 {
     factor.abs().ln() - sinpi(a).abs().ln() + logarithm
 }
 
-/// ln B(1 + s, 1 + t), which is 0 at s = t = 0, by the Taylor series of `ln Γ` (DLMF 5.7.3): of three of
-/// them the linear terms cancel, and are left out.
+/// ln B(1 + s, 1 + t), which is 0 at s = t = 0, by the Taylor series of `ln Γ` (DLMF 5.7.3). The
+/// linear terms of the three series cancel, and are left out.
 fn betaln_near_one(s: f64, t: f64) -> f64 {
     let sum = s + t;
     let (mut p, mut q, mut r) = (-s, -t, -sum);
@@ -125,7 +125,7 @@ fn betaln_near_one(s: f64, t: f64) -> f64 {
         p *= -s;
         q *= -t;
         r *= -sum;
-        // The square, which is the largest term, by itself: s² + t² - (s + t)².
+        // The squares are the largest terms: s² + t² - (s + t)² is computed without their cancellation.
         let powers = if k == 0 { -2.0 * s * t } else { p + q - r };
         rest += zeta / (k + 2) as f64 * powers;
     }

@@ -165,7 +165,7 @@ impl Lock {
     /// Whether somebody trains it, this thread included.
     #[inline]
     pub(super) fn is_trained(&self) -> bool {
-        // The word says that there is an entry before anybody trains it.
+        // Whoever trains it has an entry in the record, which sets this bit before.
         self.word.load(Ordering::Acquire) & RECORDED != 0
             && record().entry(self.id).is_some_and(LockEntry::is_trained)
     }

@@ -26,18 +26,18 @@ use crate::array::{
 use crate::error::{Error, Result};
 use crate::rules::check_indices;
 
-/// Counts every change of any leaf or table, so that "has anything changed?" is one
-/// comparison.
+/// Advances after changes of leaves and tables, so that "has anything changed?" is one comparison: with
+/// each change of a table, and once for all changes of a thread's leaves, when that thread next reads it.
 static CHANGES: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
     /// How many changes this thread has recorded.
     static OWN_CHANGES: Cell<u64> = const { Cell::new(0) };
-    /// Whether leaves of this thread have changed since the counter was last looked at here.
+    /// Whether leaves of this thread have changed since it last read the counter.
     static LEAVES_CHANGED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The current value of the change counter.
+/// The current value of the change counter, which counts the changes of this thread's leaves.
 #[inline]
 pub(crate) fn changes() -> u64 {
     if LEAVES_CHANGED.replace(false) {
@@ -62,9 +62,9 @@ fn record_change() -> u64 {
     CHANGES.fetch_add(1, Ordering::AcqRel) + 1
 }
 
-/// Records the change of a leaf, which this thread alone can see, and returns its number. The counter advances when
-/// this thread next looks at it, once for all leaves that have changed by then: to advance it takes as long as to set
-/// a leaf.
+/// Records the change of a leaf, which this thread alone can see, and returns the number that the counter will have at
+/// least when this thread next reads it. It advances then, once for all leaves that have changed meanwhile: an atomic
+/// addition for each leaf would take as long as setting it does.
 #[inline]
 pub(crate) fn record_leaf_change() -> u64 {
     count_own_change();
@@ -72,19 +72,21 @@ pub(crate) fn record_leaf_change() -> u64 {
     CHANGES.load(Ordering::Acquire) + 1
 }
 
-/// Records a change, whose number `store` stores where readers look for it after they have looked at the counter.
+/// Records a change of tables, whose number `store` writes to their versions. Readers read the counter first and
+/// versions second: whoever has read a counter that includes the change has to find the new version.
 fn record(store: impl Fn(u64)) {
-    // Stored beforehand, the number is there for whoever sees the counter advance to it, and the counter, which takes
-    // as long to advance as a step on a number, advances once.
+    // The number that is expected is stored first, so that whoever reads the advanced counter finds it. If it is right,
+    // the counter advances only once, which takes as long as a step on one number does.
     let expected = CHANGES.load(Ordering::Acquire) + 1;
     store(expected);
     let number = record_change();
     if number == expected {
         return;
     }
-    // Other threads have advanced it meanwhile: a reader may have seen them and then what was there before.
+    // Other threads have advanced the counter meanwhile, so that the version is to be larger.
     store(number);
-    // One that saw this number and then the old one would keep its value until the counter advances again.
+    // A reader that found the counter at `number`, but the version of before, would keep its value until the counter
+    // advances again.
     record_change();
 }
 

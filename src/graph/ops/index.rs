@@ -150,7 +150,7 @@ pub fn replace(x: &Variable, places: &Dense<u32>, values: &Variable) -> Result<V
         if !x.input_below() && !values.input_below() {
             return copied(x, x);
         }
-        // What has elements later is refused.
+        // A program that is run on values with elements refuses them.
         values = without_value(&values)?;
     }
     if values.input_below() || values.ty()?.shape[..] != *places.shape() {

@@ -17,8 +17,9 @@ const EDGES: [f64; 13] = [
     0.0, 1e-300, 1e-9, 1.9, 2.1, 7.5, 19.9, 20.1, -30.0, 51.0, 300.0, 650.0, 1e3,
 ];
 
-/// The derivative of Y_n. Next to 0, where the neighbour of the larger order is infinite, the other one does
-/// not count: it may be infinite too, and so may its derivatives, which are taken elsewhere therefore.
+/// The derivative of Y_n, half the difference of its neighbours Y_(n-1) and Y_(n+1). Next to 0, where that of the
+/// larger order is infinite, so is the derivative. The other neighbour, which may be infinite too, would make NaN of
+/// it, and is computed at 1 there.
 fn yn_rule(n: i32, x: Ex<'_>) -> Ex<'_> {
     let (smaller, larger) = if n > 0 {
         (n - 1, n + 1)

@@ -42,7 +42,7 @@ pub struct ArgSort {
 fn rank(x: f64) -> u64 {
     match x.is_nan() {
         true => u64::MAX,
-        // The sum makes one zero of both.
+        // -0 + 0 is 0.
         false => order::of_number(x + 0.0),
     }
 }
