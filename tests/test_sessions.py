@@ -20,10 +20,11 @@ ROWS, WIDTH = 5, 3
 SEEDS = st.integers(0, 2**32 - 1)
 LENGTHS = st.sampled_from([1, 2, 3, 4, 5, 6, 7, 40])
 WHICH = st.integers(0, 2**16)
-
+"""A choice of one of several things, by its remainder."""
 
 F = Formula
-# What can be made of two arrays of rows and two of numbers, each a variable and its formula.
+# Steps that build a graph: each makes an array of two with rows (r, q) and two without (c, d). All are
+# pairs of a variable and its formula.
 MADE: list[Any] = [
     lambda r, q, c, d: (r[0] * q[0], F("multiply", r[1], q[1])),
     lambda r, q, c, d: (np.tanh(r[0]) + q[0], F("add", F("tanh", r[1]), q[1])),
@@ -78,6 +79,7 @@ class Sessions(RuleBasedStateMachine):
         self.optimizers = [wy.SGD(lr=0.01, momentum=0.5), wy.Adagrad(lr=0.01), wy.Adam(lr=0.01)]
 
     def set(self, leaf: Any, new: Any) -> None:
+        """Sets a variable, and the leaf of the formulas with it."""
         leaf[0].value = new
         leaf[1].value = np.array(new)
 
@@ -86,12 +88,14 @@ class Sessions(RuleBasedStateMachine):
             parameter.zero_grad()
             leaf.grad = None
 
-    def descend(self, root: Any, seed: float | None = None) -> None:
+    def add_gradients(self, root: Any, seed: float | None = None) -> None:
+        """A pass from a root, whose gradients are added to those that there are."""
         root[0].backward(*([] if seed is None else [np.array(seed)]))
         for leaf, g in gradients(root[1], 1.0 if seed is None else seed).items():
             leaf.grad = g if leaf.grad is None else leaf.grad + g
 
     def compare(self) -> None:
+        """All parameters have the gradients of the formulas."""
         for parameter, leaf in self.parameters:
             found = parameter.grad
             if leaf.grad is None:
@@ -124,7 +128,7 @@ class Sessions(RuleBasedStateMachine):
     def pass_from(self, which: int, seed: float | None, forgets: bool) -> None:
         if forgets:
             self.forget()
-        self.descend(self.roots[which % 2], seed)
+        self.add_gradients(self.roots[which % 2], seed)
         self.compare()
 
     @rule(
@@ -141,7 +145,7 @@ class Sessions(RuleBasedStateMachine):
                 self.forget()
             if turn == odd:
                 self.one_in_between(which, seed)
-            self.descend(root)
+            self.add_gradients(root)
             self.compare()
             if turn % 7 == 0:
                 self.close(root[0].value, value(root[1]))
@@ -178,7 +182,9 @@ class Sessions(RuleBasedStateMachine):
         self.compare()
 
     def refused(self, which: int, leaf: Any, new: Any, error: type[Exception]) -> None:
-        """A pass that finds a leaf that does not fit changes no gradient."""
+        """A leaf gets a value that does not fit, and the pass that raises ``error`` for it has to
+        leave all gradients as they are.
+        """
         root, before = self.roots[which % 2], leaf[1].value
         if leaf[1] not in below(root[1]):
             return
@@ -189,7 +195,8 @@ class Sessions(RuleBasedStateMachine):
             leaf[0].value = before
             self.compare()
         else:
-            # It is the only leaf whose length matters.
+            # A longer input fits if no other leaf's length matters; no index out of range does.
+            assert error is ValueError
             leaf[0].value = before
             self.forget()
 
