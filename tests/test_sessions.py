@@ -23,8 +23,8 @@ WHICH = st.integers(0, 2**16)
 """A choice of one of several things, by its remainder."""
 
 F = Formula
-# Steps that build a graph: each makes an array of two with rows (r, q) and two without (c, d). All are
-# pairs of a variable and its formula.
+# Steps that build a graph: each makes an array of two with rows (r, q) and two without (c, d). All
+# are pairs of a variable and its formula.
 MADE: list[Any] = [
     lambda r, q, c, d: (r[0] * q[0], F("multiply", r[1], q[1])),
     lambda r, q, c, d: (np.tanh(r[0]) + q[0], F("add", F("tanh", r[1]), q[1])),
