@@ -51,18 +51,8 @@ def stand_in(
 ) -> Any:
     """What a text gives for a call; None if none is read for this."""
     found = function.object
-
-    def read(name: str, given: Sequence[Any]) -> Any:
-        return walker.call(walker.written_out(name, node), given, keywords, node)
-
-    plain = isinstance(found, np.vectorize) and function.place is not None
-    if plain and not (found.excluded or found.signature or found.cache):
-        walker.needs.test(function.place, ("is", found))
-        inner = walker.member(function, "pyfunc", node)
-        # Characters or dtypes, one for each result.
-        types = [None] if found.otypes is None else [np.dtype(one) for one in found.otypes]
-        if len(types) == 1:
-            return read("vectorized", [inner, Known(types[0]), *args])
+    if isinstance(found, (np.vectorize, *GETTERS)) and function.place is not None:
+        return _of_callable(walker, function, args, keywords, node)
     if any(found is one for one in FUNCTIONS) and len(args) == 1 and not keywords:
         return copied(walker, args[0], found.__name__ == "deepcopy", node, {})
     if of_statistics(found):
@@ -70,47 +60,88 @@ def stand_in(
         kinds = set(map(kind_of, data[1])) if data else set()
         if "float" not in kinds or kinds - {"float", "int", "bool"}:
             walker.refuse(node, f"{found.__name__} of this", "give it a list of floats")
-        return read(found.__name__, args)
+        return _read(walker, found.__name__, args, keywords, node)
     if found in WRAPPERS:
-        return read(found.__name__, args)
+        return _read(walker, found.__name__, args, keywords, node)
     if found is itertools.groupby:
         return grouped(walker, args, keywords, node)
     if hasattr(found, "__name__") and getattr(found, "__module__", None) in MODULES:
-        if found is np.vectorize and len(args) == 1 and not keywords.keys() - {"otypes"}:
-            otype = keywords.get("otypes", Known(None))
-            if not isinstance(otype, Known):
-                otype = walker.item(otype, Known(0), node)
-            return Applied(walker.written_out("vectorized", node), (args[0], otype))
-        if found is np.result_type and len(args) == 1:
-            return _type_of(walker, args[0], node)
-        if found is np.ix_ and all(is_integers(walker.array_of(arg)) for arg in args):
-            return Lazy("ix_", tuple(args))
-        if found is math.fsum and len(args) == 1 and not walker.is_array(args[0]):
-            # It asks a generator for all items.
-            args = [walker.call(Known(list), args, {}, node)]
-        name = _text_for(walker, found, args, keywords, node)
-        if name is None or found not in OF_INTEGERS:
-            return None if name is None else read(name, args)
-        made = read(name, [integer_of(walker, arg, node) for arg in args])
-        return made if walker.is_array(made) else _as_numpy(walker, made, node)
-    if isinstance(found, GETTERS) and function.place is not None:
+        return _of_module(walker, found, args, keywords, node)
+    return _of_method(walker, found, args, keywords, node)
+
+
+def _read(
+    walker: Walker, name: str, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+) -> Any:
+    """A call of a text."""
+    return walker.call(walker.written_out(name, node), args, keywords, node)
+
+
+def _of_callable(
+    walker: Walker, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+) -> Any:
+    """A call of a getter or vectorised function that exists outside."""
+    found = function.object
+    if isinstance(found, GETTERS):
         walker.needs.test(function.place, ("is", found))
-        reduced: Any = found.__reduce__()
-        if reduced[0] is type(found):
-            made = read(reduced[0].__name__, [*map(Known, reduced[1])])
-            return walker.call(made, args, keywords, node)
+        made: Any = found.__reduce__()
+        if made[0] is not type(found):
+            # A methodcaller with keywords.
+            return None
+        getter = _read(walker, made[0].__name__, [*map(Known, made[1])], {}, node)
+        return walker.call(getter, args, keywords, node)
+    if found.excluded or found.signature or found.cache:
+        return None
+    walker.needs.test(function.place, ("is", found))
+    inner = walker.member(function, "pyfunc", node)
+    # Characters or dtypes, one for each result.
+    types = [None] if found.otypes is None else [np.dtype(one) for one in found.otypes]
+    if len(types) != 1:
+        return None
+    return _read(walker, "vectorized", [inner, Known(types[0]), *args], keywords, node)
+
+
+def _of_module(
+    walker: Walker, found: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+) -> Any:
+    """A call of a function of one of ``MODULES``."""
+    if found is np.vectorize and len(args) == 1 and not keywords.keys() - {"otypes"}:
+        otype = keywords.get("otypes", Known(None))
+        if not isinstance(otype, Known):
+            otype = walker.item(otype, Known(0), node)
+        return Applied(walker.written_out("vectorized", node), (args[0], otype))
+    if found is np.result_type and len(args) == 1:
+        return _type_of(walker, args[0], node)
+    if found is np.ix_ and all(is_integers(walker.array_of(arg)) for arg in args):
+        return Lazy("ix_", tuple(args))
+    if found is math.fsum and len(args) == 1 and not walker.is_array(args[0]):
+        # It asks a generator for all items.
+        args = [walker.call(Known(list), args, {}, node)]
+    name = _text_for(walker, found, args, keywords, node)
+    if name is None:
+        return None
+    if found not in OF_INTEGERS:
+        return _read(walker, name, args, keywords, node)
+    made = _read(walker, name, [integer_of(walker, arg, node) for arg in args], keywords, node)
+    return made if walker.is_array(made) else _as_numpy(walker, made, node)
+
+
+def _of_method(
+    walker: Walker, found: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+) -> Any:
+    """A call of a method of an object of Python's library, NumPy's or SciPy's."""
     owner = getattr(found, "__self__", None)
     of_norm = text_of_norm(found)
     if of_norm is not None:
-        return read(of_norm, args)
+        return _read(walker, of_norm, args, keywords, node)
     if owner is itertools.chain and found.__name__ == "from_iterable":
-        return read(found.__name__, args)
+        return _read(walker, found.__name__, args, keywords, node)
     if isinstance(owner, np.ufunc) and len(args) == 3:
         name = f"{owner.__name__}_{found.__name__}"
         places = args[1] if isinstance(args[1], Row) else Row((args[1],))
         indexed = all(is_integers(walker.array_of(one)) for one in places.items)
         if indexed and hasattr(standard_arrays, name):
-            return read(name, [args[0], places, args[2]])
+            return _read(walker, name, [args[0], places, args[2]], keywords, node)
     return None
 
 

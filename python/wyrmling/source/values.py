@@ -250,8 +250,12 @@ class MethodOf:
 
 @dataclass(frozen=True, slots=True)
 class Lazy:
-    """What is made of others while somebody goes through it: ``enumerate``, ``zip``, ``map``, a
-    generator expression and so on.
+    """What is computed of other values when it is used: ``enumerate``, ``zip``, ``map`` or a
+    generator expression when it is gone through; a slice when an item is looked up; a derivative, a
+    cached function or a check of ``groupby`` when it is called.
+
+    ``node`` belongs to the value and is no part that may differ on two ways: the expression of a
+    generator, the place of a slice, or the contents that a check of ``groupby`` compares with.
     """
 
     name: str
