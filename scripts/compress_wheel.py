@@ -19,7 +19,7 @@ HEAD, TAIL = 2, 4  # bytes that zlib's format has before and after what is defla
 def compress(wheel: Path) -> None:
     """Replace a wheel by one of the same files, if that is smaller."""
 
-    def is_smaller(path: Path) -> bool:
+    def is_same_and_smaller(path: Path) -> bool:
         with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(path) as new:
             if old.namelist() != new.namelist():
                 raise SystemExit(f"{wheel.name} has other files after compression")
@@ -28,7 +28,7 @@ def compress(wheel: Path) -> None:
                     raise SystemExit(f"{name} of {wheel.name} is another after compression")
         return path.stat().st_size < wheel.stat().st_size
 
-    written_anew(wheel, deflate, is_smaller)
+    written_anew(wheel, deflate, is_same_and_smaller)
 
 
 def deflate(old: zipfile.ZipFile, new: zipfile.ZipFile) -> None:

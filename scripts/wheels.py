@@ -10,9 +10,10 @@ Write = Callable[[zipfile.ZipFile, zipfile.ZipFile], None]
 
 
 def written_anew(wheel: Path, write: Write, fits: Callable[[Path], bool] | None = None) -> None:
-    """Replace a wheel at once by what ``write`` makes of it, if that ``fits``.
+    """Replace a wheel by the one that ``write`` makes of it, if that ``fits`` or nothing is asked.
 
-    It is written beside the wheel, which stays as it is if anything fails.
+    The new one is written beside the wheel and moved to its place when it is complete: the wheel
+    stays as it is if anything fails.
     """
     with tempfile.TemporaryDirectory(dir=wheel.parent) as scratch:
         path = Path(scratch, wheel.name)

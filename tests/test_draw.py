@@ -188,7 +188,8 @@ def test_a_chain_is_straight_and_a_tree_has_no_crossing():
 def test_what_a_loop_adds_up_stands_beside_its_steps():
     """No edge passes many layers, and leaves stay above the first box that uses them."""
     edges, state, total = [], 0, 0
-    for weight in range(1, 81, 4):  # of each turn, with a product, a state and the sum of states
+    # Each turn has four boxes: a weight, a product, the new state, and the sum of all states.
+    for weight in range(1, 81, 4):
         edges += [(state, weight + 1), (weight, weight + 1), (weight + 1, weight + 2)]
         edges += [(weight + 2, weight + 3), *([(total, weight + 3)] if total else [])]
         state, total = weight + 2, weight + 3

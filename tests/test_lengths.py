@@ -398,8 +398,9 @@ def rows_in_place(x):
     return result
 
 
-# Functions, and shapes that they are built with and then refused: an argument was checked against
-# a length, or nothing is computed that would need one.
+# Functions with the shapes that their programs are built with, and shapes that NumPy refuses. While
+# a program is built an argument is checked against the length of then, or nothing is computed that
+# depends on the length: so the program itself has to refuse another.
 REFUSED = {
     "matrix_power": (lambda x: np.linalg.matrix_power(x, 1), [(3, 3)], [(2, 3)]),
     "partition of nothing": (lambda x: np.partition(x, 4), [(0, 3)], [(5, 3)]),
