@@ -114,11 +114,10 @@ enum Cutter<R> {
     },
 }
 
-/// The most bytes of a line; one that may be quoted is refused when no more is read of it.
+/// The most bytes of a line. One that may be quoted is refused when more than this would be read without its end.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// Text that knows whether its end was reached by a reader that wanted more, and that gives no more of a
-/// line that is too long.
+/// A reader of the text that notes whether its end was reached, and refuses to read on in a line that is too long.
 struct Watched<R> {
     text: Text<R>,
     ended: bool,

@@ -142,8 +142,9 @@ pub(super) struct Uniform<R> {
     /// What separates fields that may be quoted; nothing if they may not.
     delimiter: Option<u8>,
     place: Position,
-    /// What was last read of a line that may be quoted: its bytes so far, and the line breaks among them.
+    /// With a delimiter, the bytes of the line that was read last, as far as it was read.
     line: usize,
+    /// The line breaks within quotes among them.
     breaks: u64,
 }
 
@@ -160,8 +161,8 @@ impl<R> Uniform<R> {
         }
     }
 
-    /// Of the line that was read last, as far as it was: how many bytes it has, and how many line breaks
-    /// within quotes. Both are 0 without a delimiter.
+    /// How many bytes the line that was read last has so far, and how many line breaks within quotes are among
+    /// them. Both are 0 without a delimiter.
     pub fn unfinished(&self) -> (usize, u64) {
         (self.line, self.breaks)
     }
@@ -169,7 +170,7 @@ impl<R> Uniform<R> {
     /// Makes bytes uniform in place, and says how many are left.
     fn clean(&mut self, bytes: &mut [u8]) -> usize {
         let mut kept = 0;
-        // Where the line begins that is read.
+        // Where the last line in `bytes` begins.
         let mut begin = 0;
         for at in 0..bytes.len() {
             let mut byte = bytes[at];

@@ -12,8 +12,8 @@ use crate::table::{Gradient, Param};
 /// Parameters and their gradients.
 pub(super) type Collected<'p> = SmallVec<[(&'p Param, Shared<Gradient>); 4]>;
 
-/// Adds the parameters that have a gradient to `collected`, where they stay, each with the gradient that `of` finds, by
-/// table: in a fixed order, so that two callers cannot wait for each other.
+/// Adds the parameters that have a gradient to `collected`, each with the gradient that `of` finds. They are ordered by
+/// table, so that two callers cannot wait for each other. The list is the caller's: to return it would move it.
 ///
 /// # Errors
 /// [`Error::Value`] if a parameter is given twice.

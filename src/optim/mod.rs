@@ -289,8 +289,8 @@ impl Optimizer {
         })
     }
 
-    /// Adds what there is to apply to `work`, where it stays, with the types of its tables. Gradients of rows are put
-    /// in one piece.
+    /// Adds what there is to apply to `work`, which the caller has, so that it is not moved. Gradients are checked
+    /// against the types of their tables, and those of rows are put in one piece.
     fn prepare<'w>(
         &'w self,
         gradients: &'w mut Collected<'_>,

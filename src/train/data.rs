@@ -60,7 +60,7 @@ pub(super) struct Feeds {
     types: Vec<Type>,
 }
 
-/// The number of each input, by its id.
+/// The number of each input among the leaves, by its id.
 fn places<'a>(inputs: impl Iterator<Item = &'a Leaf>) -> HashMap<u64, usize> {
     let ids = inputs.enumerate().filter_map(|(at, leaf)| match leaf {
         Leaf::Input { id, .. } => Some((*id, at)),
@@ -69,7 +69,7 @@ fn places<'a>(inputs: impl Iterator<Item = &'a Leaf>) -> HashMap<u64, usize> {
     ids.collect()
 }
 
-/// The source of each input, by its id; checks which inputs have one, and on which samplers depend.
+/// The source of each input, by its id, after a check of which inputs have one and which samplers depend on what.
 ///
 /// # Errors
 /// [`Error::Value`] and [`Error::Type`] for a source of no input or a second one of it, and a sampler

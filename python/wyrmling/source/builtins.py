@@ -415,7 +415,7 @@ class Builtins(Walker):
         """``callable(x)``."""
         value = args[0]
         if isinstance(value, Known):
-            # A class may get the method later, or lose it.
+            # The answer holds for calls in which the class has the method, or has it not, as now.
             if self.class_of(value) is not None and callable(value.object):
                 self.member(value, "__call__", node)
             elif self.class_of(value) is not None:
