@@ -70,6 +70,10 @@ class Caching(Walker):
             self._hashable(value, node)
         own = self._identity(inner)
         key = (tuple(map(_key, args)), tuple((name, _key(one)) for name, one in keywords.items()))
+        plain = (tuple(map(_plain, args)), *((name, _plain(one)) for name, one in keywords.items()))
+        if self.asked.setdefault((own, plain), key) != key:
+            what = "a function that keeps its results, of equal arguments of two types,"
+            self.refuse(node, what, CALL_WRAPPED)
         if own not in self.memos:
             return self._outermost(own, inner, args, keywords, key, node)
         for value in parts:
@@ -161,6 +165,14 @@ def _key(value: Any) -> Hashable:
         # Other numbers are equal to it that are of other types, or have another sign of zero.
         return (type(value.object), value.object, str(value.object))
     found: Hashable = value
+    return found
+
+
+def _plain(value: Any) -> Hashable:
+    """What Python compares of an argument: an integer may be equal to a float."""
+    if isinstance(value, Row):
+        return tuple(map(_plain, value.items))
+    found: Hashable = value.object if isinstance(value, Known) else value
     return found
 
 

@@ -89,6 +89,7 @@ class Walker(Raising):
         self.names_kept = kept
         self.recursive: dict[Hashable, frozenset[int]] = {}
         self.memos: dict[Hashable, tuple[Reference, Any]] = {}
+        self.asked: dict[Hashable, Hashable] = {}
         self.seen_by: dict[Hashable, dict[int, Any]] = {}
         self.repeated: Hashable = None
         self.state = State(0)
