@@ -90,3 +90,22 @@ def test_slices_of_one_length_are_reduced_together(monkeypatch, rng):
     found = np.add.reduceat(wy.Variable(x), places, axis=1)
     assert 0 < len(calls) <= 2
     np.testing.assert_allclose(found.value, np.add.reduceat(x, places, axis=1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.logaddexp])
+def test_long_slices_that_overlap_are_reduced_one_by_one(ufunc, monkeypatch, rng):
+    sizes = []
+    single = universal._reduce
+
+    def counted(ufunc, x, axis):
+        sizes.append(x.size)
+        return single(ufunc, x, axis)
+
+    monkeypatch.setattr(universal, "_reduce", counted)
+    x, places = rng.uniform(0.9, 1.1, (2, N)), [0, N - 1, 0, N - 1, 7, 3, 0, 5]
+    found = ufunc.reduceat(wy.Variable(x), places, axis=1)
+    assert 0 < max(sizes) <= x.size
+    np.testing.assert_allclose(found.value, ufunc.reduceat(x, places, axis=1), rtol=1e-9)
+
+    factors = rng.normal(size=(2, len(places)))
+    wy.check_grads(lambda x: np.sum(factors * ufunc.reduceat(x, places, axis=1)), (x,), order=1)

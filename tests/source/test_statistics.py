@@ -73,3 +73,43 @@ def test_what_is_refused_or_raised():
     with pytest.raises(wy.SourceError, match="give it a list of floats"):
         wy.grad(of_integers, mode="source")(1.5)
     assert wy.grad(of_integers)(1.5) == statistics.mean([1, 2, 4])
+
+
+def beyond_floats(x, y):
+    try:
+        return statistics.stdev([x, y, 1.0])
+    except Exception:
+        return -1.0
+
+
+def mean_square(x, y):
+    return statistics.pvariance([x, y], 0.0)
+
+
+@pytest.mark.parametrize(
+    "numbers", [(1e160, 2e160), (-1e200, 1e200), (1.0, 1e-200), (math.inf, 1.0), (1.0, 1.0)]
+)
+def test_squares_that_no_float_holds_are_python_s(numbers):
+    fast = wy.compile(beyond_floats, mode="source")
+    for _ in range(2):
+        assert fast(*numbers) == pytest.approx(beyond_floats(*numbers), rel=1e-15)
+
+
+def test_variances_of_small_numbers_are_python_s():
+    fast = wy.compile(mean_square, mode="source")
+    for numbers in ((1e-150, 3e-150), (1e-155, 0.0), (0.0, 0.0), (1e-161, 2e-161)):
+        assert fast(*numbers) == pytest.approx(mean_square(*numbers), rel=1e-15, abs=0.0)
+    for numbers in ((1e160, 1.0), (math.inf, 1.0)):
+        expected = outcome(mean_square, numbers)
+        assert outcome(fast, numbers) == expected
+    # Fractions cannot be traced.
+    with pytest.raises(TypeError, match="float"):
+        wy.grad(mean_square)(1e160, 1.0)
+    assert wy.grad(mean_square, (0, 1))(1e150, 1.0) == (1e150, 1.0)
+
+
+def outcome(f, args):
+    try:
+        return f(*args)
+    except OverflowError as error:
+        return str(error)

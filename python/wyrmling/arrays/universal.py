@@ -150,6 +150,10 @@ def _at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
     a[...] = _core.reshape(flat, a.shape)
 
 
+# A slice of so many elements takes longer to reduce than a step takes to begin.
+_LONG = 256
+
+
 def _reduceat(
     ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
 ) -> Any:
@@ -174,11 +178,19 @@ def _reduceat(
     starts = np.array(places)
     ends = np.append(starts[1:], n)
     lengths = np.where(starts < ends, ends - starts, 1)
-    # Slices of one length are reduced together, so that there are as many steps as lengths.
+    # Slices of one length are reduced together, so that there are as many steps as lengths. Of long
+    # ones, which may overlap, the elements are not copied to one array.
     order = np.argsort(lengths, kind="stable")
     found = []
     for members in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
-        elements = starts[members][:, None] + np.arange(lengths[members[0]])
+        length = lengths[members[0]]
+        if length >= _LONG:
+            slices = [x[along(along_axis, slice(k, k + length))] for k in starts[members]]
+            found.append(
+                _core.stack([_reduce(ufunc, one, along_axis) for one in slices], along_axis)
+            )
+            continue
+        elements = starts[members][:, None] + np.arange(length)
         parts = x[along(along_axis, elements)]
         found.append(_reduce(ufunc, parts, along_axis + 1))
     result = concatenate(found, along_axis)

@@ -70,6 +70,10 @@ class Caching(Walker):
             self._check_hashable(value, node)
         identity = self._identity(inner)
         key = (tuple(map(_key, args)), tuple((name, _key(one)) for name, one in keywords.items()))
+        equal = (tuple(map(_equal, args)), *((name, _equal(one)) for name, one in keywords.items()))
+        if self.asked.setdefault((identity, equal), key) != key:
+            what = "a function that keeps its results, of equal arguments of two types,"
+            self.refuse(node, what, CALL_WRAPPED)
         if identity not in self.memos:
             return self._outermost(identity, inner, args, keywords, node)
         for value in parts:
@@ -169,6 +173,14 @@ def _key(value: Any) -> Hashable:
         # Numbers of another type, or with another sign of zero, are equal to it.
         return (type(value.object), value.object, str(value.object))
     found: Hashable = value
+    return found
+
+
+def _equal(value: Any) -> Hashable:
+    """What Python compares of an argument: an integer may be equal to a float."""
+    if isinstance(value, Row):
+        return tuple(map(_equal, value.items))
+    found: Hashable = value.object if isinstance(value, Known) else value
     return found
 
 

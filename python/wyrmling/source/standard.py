@@ -342,15 +342,29 @@ def mean(data):
     return math.fsum(data) / len(data)
 
 
+class Unhandled(Exception):
+    """What Python does not raise: it goes another way. No handler is looked for, since making one
+    runs ``__init__``.
+    """
+
+    def __init__(self):
+        pass
+
+
 def squares_about(data, centre):
     """The sum of squares about a number; about the mean if there is none, of which the error is
-    taken off (the corrected two-pass algorithm: Chan, Golub and LeVeque, 1983).
+    taken off (the corrected two-pass algorithm: Chan, Golub and LeVeque, 1983). Python's fractions
+    hold what floats do not: squares of more than 1e160 or less than 1e-145.
     """
-    if centre is not None:
-        return math.fsum([(x - centre) ** 2 for x in data])
-    middle = mean(data)
+    middle = mean(data) if centre is None else centre
     apart = [x - middle for x in data]
-    return math.fsum([x * x for x in apart]) - math.fsum(apart) ** 2 / len(data)
+    found = math.fsum([x * x for x in apart])
+    largest = max([abs(x) for x in apart])
+    if not found < math.inf or 0.0 < largest < 1e-145:
+        raise Unhandled
+    if centre is None:
+        found -= math.fsum(apart) ** 2 / len(data)
+    return found
 
 
 def variance(data, xbar=None):
@@ -384,12 +398,17 @@ def resolved(obj, path):
 
 
 def attrgetter(attr, /, *attrs):
+    for each in (attr, *attrs):
+        if not isinstance(each, str):
+            raise TypeError("attribute name must be a string")
     if not attrs:
         return lambda obj, /: resolved(obj, attr)
     return lambda obj, /: tuple([resolved(obj, one) for one in (attr, *attrs)])
 
 
 def methodcaller(name, /, *args, **kwargs):
+    if not isinstance(name, str):
+        raise TypeError("method name must be a string")
     return lambda obj, /: getattr(obj, name)(*args, **kwargs)
 
 

@@ -80,11 +80,12 @@ class deque:
         return self._items.pop(0)
 
     def remove(self, value):
-        self._changes += 1
         self._items.remove(value)
+        self._changes += 1
 
     def clear(self):
-        self._changes += 1
+        if self._items:
+            self._changes += 1
         self._items.clear()
 
     def copy(self):
@@ -112,11 +113,7 @@ class deque:
         return len(self._items)
 
     def __iter__(self):
-        changes = self._changes
-        for x in self._items:
-            yield x
-            if self._changes != changes:
-                raise RuntimeError("deque mutated during iteration")
+        return gone_through(self, self._changes)
 
     def __contains__(self, value):
         return value in self._items
@@ -131,8 +128,8 @@ class deque:
 
     def __delitem__(self, index):
         range(index)
-        self._changes += 1
         del self._items[index]
+        self._changes += 1
 
     def __eq__(self, other):
         if not isinstance(other, collections.deque):
@@ -161,6 +158,16 @@ class deque:
         self._items.clear()
         self.extend(items)
         return self
+
+
+def gone_through(whole, changes):
+    """The items of a deque that has had so many ``changes`` when it was asked for them."""
+    if whole._changes != changes:
+        raise RuntimeError("deque mutated during iteration")
+    for x in whole._items:
+        yield x
+        if whole._changes != changes:
+            raise RuntimeError("deque mutated during iteration")
 
 
 def groupby(iterable, key, unchanged):

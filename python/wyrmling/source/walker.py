@@ -91,6 +91,7 @@ class Walker(Raising):
         # Of cached functions (caching.py): the results of those that are being called, with the
         # builder that writes them, and the contents of the objects that each of them reads.
         self.memos: dict[Hashable, tuple[Reference, Any]] = {}
+        self.asked: dict[Hashable, Hashable] = {}
         self.seen_by: dict[Hashable, dict[int, Any]] = {}
         self.repeated: Hashable = None
         self.state = State(0)

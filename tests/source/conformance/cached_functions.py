@@ -1,6 +1,7 @@
 """Functions that ``functools.cache`` and ``lru_cache`` decorate, outside and inside of others."""
 
 import functools
+import math
 from functools import cache, lru_cache
 
 from .case import at
@@ -207,3 +208,30 @@ def gives_one_list(x):
 @at(1.3)
 def number_of_results_is_no_integer(x):
     return lru_cache(maxsize=1.5)(lambda a: a)(x)
+
+
+@at(1.3)
+def equal_arguments_of_two_types(x):
+    @cache
+    def value(n, m):
+        return x if isinstance(n, int) else m * 2.0 * x
+
+    return value(1, 1) + 10.0 * value(1.0, 1) + 100.0 * value(2.0, True)
+
+
+@at(1.3)
+def zeros_of_two_signs(x):
+    @cache
+    def value(n):
+        return x if math.copysign(1.0, n) > 0.0 else -x
+
+    return value(0.0) * 3.0 + value(-0.0)
+
+
+@at(1.3)
+def calls_given_functions(x):
+    @cache
+    def value(f, n):
+        return f(x) if n == 0 else value(f, n - 1) * 2.0
+
+    return value(lambda a: a * a, 3) + value(lambda a: a + 1.0, 2) + value(lambda a: a, 2)

@@ -224,3 +224,44 @@ def attribute_of_the_text_alone(x):
     except AttributeError:
         x = x * 2
     return x * len(d._items)
+
+
+@at(1.3)
+def changed_before_it_is_gone_through(x):
+    d = deque([x])
+    begun = iter(d)
+    d.append(2.0 * x)
+    try:
+        return next(begun)
+    except RuntimeError:
+        return -x
+
+
+@at(1.3)
+def what_changes_nothing_while_it_is_gone_through(x):
+    d, empty, total = deque([x, 2.0]), deque(), 0.0
+    waiting = iter(empty)
+    try:
+        for item in d:
+            empty.clear()
+            try:
+                del d[7]
+            except IndexError:
+                total += item
+        return total + sum(waiting)
+    except RuntimeError:
+        return -x
+
+
+@at(1.3)
+def nothing_is_removed(x):
+    d, total = deque([1.0, 2.0]), 0.0
+    try:
+        for item in d:
+            try:
+                d.remove(3.0)
+            except ValueError:
+                total += item * x
+    except RuntimeError:
+        return -x
+    return total

@@ -158,3 +158,14 @@ def item_by_keyword(x):
 @at(1.3)
 def attribute_that_is_not_there(x):
     return attrgetter("slope.line")(Line(x))
+
+
+@at(1.3)
+def names_that_are_no_strings(x):
+    found = 0
+    for make in (attrgetter, methodcaller):
+        try:
+            make(1)
+        except TypeError:
+            found += 1
+    return x * found
