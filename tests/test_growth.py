@@ -49,7 +49,7 @@ def test_a_division_of_polynomials_copies_what_its_steps_change(monkeypatch, rng
         np.testing.assert_allclose(made.value, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_running_products_combine_what_adds_up_to_a_few_times_the_elements(rng):
+def test_scans_combine_what_adds_up_to_a_few_times_the_elements(rng):
     combined = []
 
     def multiplied(x, y):
@@ -57,7 +57,7 @@ def test_running_products_combine_what_adds_up_to_a_few_times_the_elements(rng):
         return x * y
 
     x = rng.uniform(0.9, 1.1, (20 * N + 1, 2))
-    found = statistics.scan("cumprod", multiplied, wy.Variable(x), 0)
+    found = statistics.scan("scan", multiplied, wy.Variable(x), 0)
     assert 0 < sum(combined) <= 4 * x.size
     np.testing.assert_allclose(found.value, np.cumprod(x, 0), rtol=1e-9)
 

@@ -393,3 +393,24 @@ def test_programs_and_tangents_give_the_gradients_at_special_points(name):
 
             moved = wy.jvp(along, (at[k],), (np.ones_like(at[k]),))[1]
             np.testing.assert_array_equal(np.asarray(getattr(moved, "value", moved)), slope)
+
+
+PRODUCTS = [
+    [1e-200, 1e-200, 1e300, 1e300],
+    [1e300, 1e300, 1e-300, 1e-300],
+    [-0.0, 1.0, -1.0],
+    [np.inf, 0.0, 1.0],
+    [1e-3] * 200 + [1e3] * 200,
+]
+
+
+@pytest.mark.parametrize("numbers", PRODUCTS, ids=range(len(PRODUCTS)))
+def test_running_products_are_taken_one_after_the_other(numbers):
+    """What overflows or underflows on the way stays so, as in NumPy; parts of it need not."""
+    x = np.array(numbers)
+    with np.errstate(all="ignore"):
+        expected = np.cumprod(x)
+    read = wy.compile(lambda x: np.cumprod(x), mode="source")
+    for found in (np.cumprod(wy.Variable(x)).value, read(x)):
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))

@@ -103,7 +103,7 @@ impl BoundProgram {
         &mut self,
         then: impl FnOnce(&Program, &Executor) -> Result<R>,
     ) -> Result<R> {
-        // `collect` would move the list, which is large, after it is made.
+        // A list that is collected is moved, and each step would wait for that.
         let mut values: SmallVec<[Ref<'_, Array>; 8]> = SmallVec::new();
         for bound in &self.leaves {
             values.push(bound.node.leaf_value()?);
@@ -135,14 +135,11 @@ impl BoundProgram {
         let Some(executor) = self.executors.current_mut() else {
             unreachable!("one has just been chosen");
         };
-        let plan = executor.plan();
-        let bytes = plan.bytes().saturating_add(plan.register_bytes());
-        if self
-            .limits
-            .as_ref()
-            .is_some_and(|limits| bytes > limits.bytes)
-        {
-            return Err(refused("its values are large"));
+        if let Some(limits) = &self.limits {
+            let plan = executor.plan();
+            if plan.bytes().saturating_add(plan.register_bytes()) > limits.bytes {
+                return Err(refused("its values are large"));
+            }
         }
         for (bound, value) in self.leaves.iter().zip(&values) {
             let data = value.elements();

@@ -101,6 +101,19 @@ def _scanned(combine: Callable[[Any, Any], Any], x: Variable, axis: int) -> Vari
     return x
 
 
+def running_product(name: str, x: Variable, axis: int) -> Variable:
+    """The products of all elements up to each along an axis, one after the other, as NumPy takes
+    them: what overflows or underflows on the way stays so.
+    """
+    if x.dtype.kind != "f":
+        return scan(name, _core.multiply, x, axis)
+    axis = axis_of(name, axis, x.ndim)
+    first, rest = x[along(axis, slice(1))], x[along(axis, slice(1, None))]
+    # Minus zero is added: a product that is minus zero stays so.
+    added = concatenate([first, _core.broadcast_like(x.dtype.type(-0.0), rest)], axis)
+    return _core.linear_recurrence(added, x, axis)
+
+
 def cumprod(
     a: Like,
     axis: int | None = None,
@@ -119,7 +132,7 @@ def cumprod(
     x = computed_in("cumprod", a, dtype)
     if isinstance(x, Variable) and x.dtype == bool:
         x = constant(astype(x, int))
-    return finished("cumprod", scan("cumprod", _core.multiply, *lanes("cumprod", x, axis)), out)
+    return finished("cumprod", running_product("cumprod", *lanes("cumprod", x, axis)), out)
 
 
 def _cumulative(
