@@ -19,7 +19,7 @@ const EDGES: [f64; 13] = [
 
 /// The derivative of Y_n, half the difference of its neighbours Y_(n-1) and Y_(n+1). Next to 0, where that of the
 /// larger order is infinite, so is the derivative. The other neighbour, which may be infinite too, would make NaN of
-/// it, and is computed at 1 there.
+/// it, and counts as 0 there; it is computed at 1, so that its own derivatives make no NaN either.
 fn yn_rule(n: i32, x: Ex<'_>) -> Ex<'_> {
     let (smaller, larger) = if n > 0 {
         (n - 1, n + 1)
@@ -27,8 +27,9 @@ fn yn_rule(n: i32, x: Ex<'_>) -> Ex<'_> {
         (n + 1, n - 1)
     };
     let larger = x.yn(larger);
-    let elsewhere = larger.isinf().select(x.constant(1.0), x);
-    let difference = elsewhere.yn(smaller) - larger;
+    let is_infinite = larger.isinf();
+    let elsewhere = is_infinite.select(x.constant(1.0), x).yn(smaller);
+    let difference = is_infinite.select(x.constant(0.0), elsewhere) - larger;
     difference * if n > 0 { 0.5 } else { -0.5 }
 }
 
