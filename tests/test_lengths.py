@@ -108,6 +108,8 @@ PROGRAMS = {
     "states of an LSTM": lambda x: wy.nn.lstm_states(
         x, np.ones((4, 4)), np.ones((1, 4)), np.ones(4)
     ),
+    "running products": lambda x: np.cumprod(x, 0),
+    "running products of all": lambda x: np.cumprod(x),
     "moving averages": lambda x: wy.nn.ewma_states(x, WEIGHTS),
     "attention": lambda x: wy.nn.attention(x, x, x, wy.nn.causal(x)),
     "attention of columns": lambda x: wy.nn.attention(x.T, x.T, x.T),
@@ -116,7 +118,7 @@ FOLLOWING = """shape, shape first, shape taken apart, shape times a variable, sh
 np.size, np.size of an axis, np.shape, np.divide, np.multiply, np.maximum, ones like, mean,
 reshape open, columns, columns by len, compared with another, len of a row, zeros of integers,
 full of integers, full of small integers, ones of booleans, isreal, iscomplex, isfinite,
-vecdot along an axis, moving averages, attention"""
+vecdot along an axis, running products, running products of all, moving averages, attention"""
 
 
 def apart(x):

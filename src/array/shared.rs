@@ -10,7 +10,7 @@ use std::sync::atomic::{Ordering, fence};
 
 /// An [`Arc`] of which nobody makes a weak pointer.
 #[derive(Debug)]
-pub(crate) struct Shared<T: ?Sized>(Arc<T>);
+pub(crate) struct Shared<T>(Arc<T>);
 
 impl<T> Shared<T> {
     #[inline]
