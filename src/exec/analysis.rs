@@ -202,15 +202,9 @@ impl<'f> Analysis<'f> {
                         && ty(rows) == ty(v)
                         && ty(scale).size() == ty(index).size() =>
                 {
-                    Term {
-                        scale: Some(scale),
-                        rows,
-                    }
+                    Term::new(Some(scale), rows)
                 }
-                _ => Term {
-                    scale: None,
-                    rows: v,
-                },
+                _ => Term::new(None, v),
             };
             let terms = self.summands(rows).into_iter().map(term);
             // Lookups written twice are one part.

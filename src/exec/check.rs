@@ -75,7 +75,7 @@ impl Plan {
 }
 
 /// The bytes of the arena that belong to a value there, to the end of its last cache line.
-fn interval(place: &Place) -> Result<Option<(usize, usize)>> {
+pub(super) fn interval(place: &Place) -> Result<Option<(usize, usize)>> {
     let Location::Arena(start) = place.location else {
         return Ok(None);
     };
@@ -215,6 +215,15 @@ impl Checker<'_> {
         let missing = || wrong("a lookup has no table");
         let (table, index) = rows.lookup.as_ref().ok_or_else(missing)?;
         let ty = self.table(*table)?.ty();
+        if rows.place.location == Location::Nowhere && others.lookup.is_none() {
+            self.index(index, ty.shape.first().copied().unwrap_or(0))?;
+            let count = index.ty.size();
+            self.numbers(&others.place, ty.dtype, count.checked_mul(width(ty)?))?;
+            self.writes(out)?;
+            self.numbers(out, ty.dtype, Some(count))?;
+            apart(index, out)?;
+            return apart(&others.place, out);
+        }
         self.lookup(*table, index, &rows.place)?;
         match &others.lookup {
             None => self.numbers(&others.place, ty.dtype, Some(rows.place.ty.size()))?,
@@ -326,6 +335,27 @@ impl Checker<'_> {
         self.numbers(place, of.dtype, Some(of.size()))
     }
 
+    /// Rows of a table that a gradient reads where they are: one for each index, as long as its own.
+    fn rows_in_place(
+        &self,
+        table: usize,
+        numbers: &Place,
+        part: &RowTerms<Place>,
+        of: &Type,
+    ) -> Result<()> {
+        let ty = self.table(table)?.ty();
+        self.index(numbers, ty.shape.first().copied().unwrap_or(0))?;
+        let is_input = !matches!(numbers.location, Location::Arena(_));
+        ensure(
+            is_input
+                && part.bags.is_none()
+                && numbers.ty.size() == part.index.ty.size()
+                && ty.dtype == of.dtype
+                && width(ty)? == width(of)?,
+            "a gradient reads other rows than it adds",
+        )
+    }
+
     /// A gradient of rows: one for each index.
     fn rows(&self, parts: &[RowTerms<Place>], of: &Type) -> Result<()> {
         let width = width(of)?;
@@ -336,7 +366,10 @@ impl Checker<'_> {
             }
             let count = part.index.ty.size();
             for term in &part.terms {
-                self.numbers(&term.rows, of.dtype, count.checked_mul(width))?;
+                match term.table {
+                    None => self.numbers(&term.rows, of.dtype, count.checked_mul(width))?,
+                    Some(table) => self.rows_in_place(table, &term.rows, part, of)?,
+                }
                 if let Some(scale) = &term.scale {
                     self.numbers(scale, of.dtype, Some(count))?;
                 }

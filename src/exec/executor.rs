@@ -53,6 +53,8 @@ pub struct Executor {
     types: Vec<(DType, usize)>,
     /// Room for walking broadcast spaces.
     scratch: Vec<usize>,
+    /// The tables, if gradients read rows of them where they are.
+    row_tables: Vec<Arc<Table>>,
 }
 
 // SAFETY: the raw addresses in `steps` point into memory that the executor keeps alive (its
@@ -133,6 +135,10 @@ impl Executor {
             leaves: vec![std::ptr::without_provenance(64); plan.leaves.len()],
             types: plan.leaves.iter().map(|t| (t.dtype, t.size())).collect(),
             scratch,
+            row_tables: match plan.reads_rows_in_place() {
+                true => tables.to_vec(),
+                false => Vec::new(),
+            },
             plan,
         })
     }
@@ -252,6 +258,21 @@ impl Executor {
                     let out = unsafe { out.numbers_mut() };
                     lookup::gather_both_dot(table, i, x, other, j, y, out);
                 }),
+                Linked::DotInPlace {
+                    table,
+                    index,
+                    others,
+                    out,
+                } => with_real!(out.dtype, T => {
+                    // SAFETY: both are live operands, which nobody writes in this step: its result
+                    // is apart from them, by `Plan::check`.
+                    let (index, others) = unsafe {
+                        (row_numbers(index, table, leaves)?, others.numbers::<T>(leaves))
+                    };
+                    // SAFETY: the result of this step, apart from the operands, and of the table's type T.
+                    let out = unsafe { out.numbers_mut() };
+                    lookup::dot_in_place(table, index, others, out);
+                }),
                 Linked::Load { table, out, kept } => with_real!(out.dtype, T => {
                     // SAFETY: the result of this step, which has no operand but the table, and
                     // of type T by `with_real`.
@@ -331,12 +352,10 @@ impl Executor {
                     // SAFETY: these are leaves, constants and results that live in the arena until the
                     // next run, and nobody writes to them now.
                     let (bags, weights) = unsafe { bags.read::<T>(&part.index, ty.shape[0], leaves) };
-                    let terms = part.terms.iter().map(|term| Term {
-                        // SAFETY: as above.
-                        scale: term.scale.as_ref().map(|m| unsafe { m.numbers::<T>(leaves) }),
-                        // SAFETY: as above.
-                        rows: unsafe { term.rows.numbers::<T>(leaves) },
-                    });
+                    // SAFETY: as above.
+                    let read = |m: &Memory| unsafe { m.numbers::<T>(leaves) };
+                    let terms = part.terms.iter();
+                    let terms = terms.map(|term| Term::new(term.scale.as_ref().map(read), read(&term.rows)));
                     let terms: SmallVec<[Term<&[T]>; 4]> = terms.collect();
                     super::bags::write_out(bags, weights, &terms, size(&ty.shape[1..]), out)?;
                 });
@@ -389,6 +408,7 @@ impl Executor {
             rows: parts(&self.sinks[k]),
             written: &self.written[k],
             leaves: &self.leaves,
+            tables: &self.row_tables,
         }
     }
 

@@ -15,7 +15,7 @@ use super::plan::{BLOCK, FusedOperand, Group, Location, Place, Plan, Sink, Step}
 use super::rows::{Bags, RowTerms};
 use super::table_rows::RowRecords;
 use crate::array::{Broadcast, Slice, Typed};
-use crate::optim::gradient::{GradientRows, Term};
+use crate::optim::gradient::{GradientRows, RowsInPlace, Term};
 use crate::rules::{Kernel, MOST_OPERANDS, OpRef, Operand};
 use crate::table::Table;
 
@@ -43,6 +43,13 @@ pub(super) enum Linked {
         table: Arc<Table>,
         index: Memory,
         rows: Memory,
+        others: Memory,
+        out: Memory,
+    },
+    /// Rows of a table where they are, times rows that are in memory.
+    DotInPlace {
+        table: Arc<Table>,
+        index: Memory,
         others: Memory,
         out: Memory,
     },
@@ -107,6 +114,8 @@ pub(crate) struct BoundRows<'a> {
     /// Those of bags, written out; one for each part.
     pub(super) written: &'a [RowRecords],
     pub(super) leaves: &'a [*const u8],
+    /// The tables of the plan, if rows of them are read where they are.
+    pub(super) tables: &'a [Arc<Table>],
 }
 
 impl<T: Typed> GradientRows<T> for BoundRows<'_> {
@@ -133,19 +142,24 @@ impl<T: Typed> GradientRows<T> for BoundRows<'_> {
     #[inline(always)]
     fn term(&self, part: usize, term: usize) -> Term<&[T]> {
         if self.rows[part].bags.is_some() {
-            return Term {
-                scale: None,
-                rows: self.written[part].rows(),
-            };
+            return Term::new(None, self.written[part].rows());
         }
-        let Term { scale, rows } = &self.rows[part].terms[term];
+        let Term { scale, rows, table } = &self.rows[part].terms[term];
         // SAFETY: the executor, which is borrowed, owns the memory and does not run; what is
         // bound to leaves lives as long as results are read (`Executor::run`).
         let read = |m: &Memory| unsafe { m.numbers(self.leaves) };
-        Term {
-            scale: scale.as_ref().map(read),
-            rows: read(rows),
-        }
+        let rows = if table.is_none() { read(rows) } else { &[] };
+        Term::new(scale.as_ref().map(read), rows)
+    }
+    #[inline(always)]
+    fn in_place(&self, part: usize, term: usize) -> Option<RowsInPlace<'_>> {
+        let part = &self.rows[part];
+        let term = part.terms.get(term).filter(|_| part.bags.is_none())?;
+        Some(RowsInPlace {
+            table: &self.tables[term.table?],
+            // SAFETY: as in `term`.
+            indices: unsafe { term.rows.numbers(self.leaves) },
+        })
     }
 }
 
@@ -296,6 +310,12 @@ impl Linker<'_> {
                     unreachable!("the first operand is looked up");
                 };
                 match &others.lookup {
+                    None if rows.place.location == Location::Nowhere => Linked::DotInPlace {
+                        table: Arc::clone(&self.tables[*table]),
+                        index: self.memory(index),
+                        others: self.memory(&others.place),
+                        out: self.memory(out),
+                    },
                     None => Linked::GatherDot {
                         table: Arc::clone(&self.tables[*table]),
                         index: self.memory(index),

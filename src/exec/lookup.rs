@@ -12,8 +12,10 @@
 use std::cell::Cell;
 
 use crate::array::Number;
+use crate::simd::dot::Plain;
 use crate::simd::{self, Machine, by_width, multiversion};
-use crate::table::{Table, moves};
+use crate::table::Table;
+use crate::table::moves::{self, Relaxed};
 
 /// Copies a whole table. `kept` is the version of the copy that is there already, if it is kept from run
 /// to run: while the table has that version there is nothing to do.
@@ -92,6 +94,29 @@ multiversion! {
             for (k, &i) in indices.iter().enumerate() {
                 let here = k * W..k * W + W;
                 out[k] = copy_and_dot(m, start, i, &mut rows[here.clone()], &others[here]);
+            }
+        });
+    }
+}
+
+multiversion! {
+    /// The products of the rows `indices` with those of `others`, row by row, to `out`. No row is copied: each has no
+    /// more than [`LONG`](simd::dot::LONG) numbers, of which the sum is that of [`gather_dot`], bit by bit.
+    pub(super) fn dot_in_place<T: Number>(
+        m: M, table: &Table, indices: &[u32], others: &[T], out: &mut [T],
+    ) {
+        if table.width() == 0 {
+            return out.fill(T::zero());
+        }
+        let start = table.pointer::<T>();
+        by_width!(M, T, table.width(), [32, 64, 128], W => {
+            for (k, &i) in indices.iter().enumerate() {
+                let other = &others[k * W..k * W + W];
+                let row = start.wrapping_add(i as usize * W);
+                // SAFETY: as in `copy`, of the row; the other is borrowed. Both have `W` elements.
+                out[k] = unsafe {
+                    simd::dot::dot_at::<Plain, Relaxed, M, T>(m, other.as_ptr(), row, W)
+                };
             }
         });
     }

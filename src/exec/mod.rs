@@ -35,6 +35,7 @@ mod program;
 mod program_run;
 mod results;
 mod rows;
+mod rows_in_place;
 mod sample_loss;
 mod sample_program;
 mod schedule;

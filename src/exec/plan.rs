@@ -44,7 +44,7 @@ pub(super) enum FusedOperand {
 }
 
 /// One elementwise operator of a fused group.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Fused {
     pub kernel: Kernel,
     pub args: SmallVec<[FusedOperand; 3]>,
@@ -52,7 +52,7 @@ pub(super) struct Fused {
 }
 
 /// Elementwise operators over one shape, run block by block.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Group {
     /// Values read from or written to memory.
     pub externals: Vec<Place>,
@@ -62,15 +62,16 @@ pub(super) struct Group {
 }
 
 /// Rows that a dot product reads.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct DotRows {
     /// The table and the indices, if they are looked up on the way.
     pub lookup: Option<(usize, Place)>,
+    /// Where they are, or are copied to; nowhere, if they are looked up and not copied.
     pub place: Place,
 }
 
 /// One step of a plan.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Step {
     /// Copies a whole table. A copy that is kept is there in the next run: no other step writes to its
     /// memory.
@@ -92,7 +93,8 @@ pub(super) enum Step {
         bags: Bags<Place>,
         out: Place,
     },
-    /// Copies rows of a table, and multiplies them with others, row by row.
+    /// Copies rows of a table, and multiplies them with others, row by row. The others are looked up
+    /// only where the first are copied.
     GatherDot {
         rows: DotRows,
         others: DotRows,
@@ -149,7 +151,7 @@ pub(crate) enum Wrt {
 }
 
 /// A program for concrete shapes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Plan {
     pub(super) steps: Vec<Step>,
     pub(super) constants: Vec<Array>,

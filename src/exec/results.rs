@@ -163,6 +163,7 @@ fn write_rows<T: Number>(
             let Term {
                 scale,
                 rows: numbers,
+                ..
             } = rows.term(part, number);
             if number == 0 && scale.is_none() {
                 own.copy_from_slice(numbers);

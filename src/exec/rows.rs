@@ -39,6 +39,7 @@ impl<V> RowTerms<V> {
                 .map(|term| Term {
                     scale: term.scale.as_ref().map(&mut name),
                     rows: name(&term.rows),
+                    table: term.table,
                 })
                 .collect(),
             bags: self.bags.as_ref().map(|bags| bags.map(name)),

@@ -7,7 +7,7 @@
 
 use smallvec::SmallVec;
 
-use super::gradient::{Access, GradientRows, Scratch, StepTarget, Term};
+use super::gradient::{Access, GradientRows, RowsInPlace, Scratch, StepTarget, Term};
 use super::grouped::PIECE;
 use super::sgd::Decay;
 use super::{Settings, grouped, sgd};
@@ -17,10 +17,12 @@ use crate::array::Number;
 ///
 /// # Panics
 /// If a term has not one row of the table's width, and one factor or none at all, for each index
-/// of its part. It is compared once a batch, and then relied on.
+/// of its part, or has rows of a table and the gradient is not [added](StepTarget::adds). It is compared once a batch,
+/// and then relied on.
 ///
 /// # Safety
-/// All indices are rows of the table, and its state is that of a table of its type. With
+/// All indices are rows of the table, and its state is that of a table of its type. Rows of other tables are such, and
+/// everybody reaches these by moves. With
 /// [`Access::Alone`] nobody else uses the table or its state until this returns; with
 /// [`Access::Shared`] everybody reaches both by moves.
 pub(crate) unsafe fn rows<T: Number, P: GradientRows<T>>(
@@ -34,8 +36,15 @@ pub(crate) unsafe fn rows<T: Number, P: GradientRows<T>>(
     for p in 0..parts.count() {
         let count = parts.indices(p).len();
         occurrences += count;
-        for term in (0..parts.terms(p)).map(|t| parts.term(p, t)) {
-            let fits = term.rows.len() == count * width;
+        for t in 0..parts.terms(p) {
+            let term = parts.term(p, t);
+            let fits = match parts.in_place(p, t) {
+                None => term.rows.len() == count * width,
+                Some(RowsInPlace { table, indices }) => {
+                    let is_alike = table.ty().dtype == T::DTYPE && table.width() == width;
+                    indices.len() == count && is_alike && width > 1 && target.adds()
+                }
+            };
             let factors = term.scale.is_none_or(|scale| scale.len() == count);
             assert!(fits && factors, "a gradient of rows has one row an index");
         }
@@ -76,7 +85,12 @@ fn only_row<T: Number, P: GradientRows<T>>(parts: &P) -> Option<(u32, &[T])> {
         return None;
     }
     match (parts.indices(0), parts.term(0, 0)) {
-        (&[row], Term { scale: None, rows }) => Some((row, rows)),
+        (
+            &[row],
+            Term {
+                scale: None, rows, ..
+            },
+        ) => Some((row, rows)),
         _ => None,
     }
 }

@@ -37,7 +37,7 @@ impl StepTarget<'_> {
     /// Whether a step adds a multiple of the gradient and one of the parameter, so that rows need not
     /// be summed first.
     pub(super) fn adds(&self) -> bool {
-        self.rule == Rule::Sgd { momentum: 0.0 } && self.settings.clip.is_none()
+        adds(self.rule, &self.settings)
     }
 
     /// Whether the penalty counts each time that a row occurs.
@@ -60,12 +60,37 @@ impl StepTarget<'_> {
     }
 }
 
+/// Whether steps by this rule add a multiple of the gradient and one of the parameter.
+pub(crate) fn adds(rule: Rule, settings: &Settings) -> bool {
+    rule == Rule::Sgd { momentum: 0.0 } && settings.clip.is_none()
+}
+
 /// A summand of rows: `rows`, each times its element of `scale` if there is one. `V` is what names a
 /// value: a value of a function, a place of a plan, an address, and here the numbers themselves.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Term<V> {
     pub scale: Option<V>,
     pub rows: V,
+    /// The table of which `rows` are numbers of rows, if they are not the rows themselves.
+    pub table: Option<usize>,
+}
+
+impl<V> Term<V> {
+    /// Rows, each times its element of `scale` if there is one.
+    pub(crate) fn new(scale: Option<V>, rows: V) -> Self {
+        Term {
+            scale,
+            rows,
+            table: None,
+        }
+    }
+}
+
+/// Rows of a table that a term is a multiple of, where they are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RowsInPlace<'a> {
+    pub table: &'a Table,
+    pub indices: &'a [u32],
 }
 
 impl<T: Number> Term<&[T]> {
@@ -85,8 +110,12 @@ pub(crate) trait GradientRows<T> {
     fn indices(&self, part: usize) -> &[u32];
     /// Number of terms of a part.
     fn terms(&self, part: usize) -> usize;
-    /// A term of a part.
+    /// A term of a part; it has no rows if these are [in a table](Self::in_place).
     fn term(&self, part: usize, term: usize) -> Term<&[T]>;
+    /// The rows of a term that are in a table, one for each index of the part.
+    fn in_place(&self, _part: usize, _term: usize) -> Option<RowsInPlace<'_>> {
+        None
+    }
 }
 
 /// One part of one term: rows that are given as such.
@@ -106,10 +135,7 @@ impl<T> GradientRows<T> for OnePart<'_, T> {
         1
     }
     fn term(&self, _part: usize, _term: usize) -> Term<&[T]> {
-        Term {
-            scale: None,
-            rows: self.rows,
-        }
+        Term::new(None, self.rows)
     }
 }
 

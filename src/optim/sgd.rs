@@ -7,8 +7,9 @@
 //! that large sparse models are trained with, so its loops are kept bare: one for one
 //! term and one for two, compiled for the usual widths.
 
-use super::gradient::{GradientRows, Term};
+use super::gradient::{GradientRows, RowsInPlace, Term};
 use crate::array::Number;
+use crate::simd::dot::{LoadStore, Plain};
 use crate::simd::{self, Machine, by_width, multiversion};
 use crate::table::Table;
 use crate::table::moves::{self, Relaxed};
@@ -44,6 +45,62 @@ impl<T: Number> Decay<'_, T> {
     }
 }
 
+/// Rows that are added to those of a table.
+trait Summand<T: Number>: Copy {
+    /// How others use the rows meanwhile.
+    type Access: LoadStore;
+
+    /// What row `k` is multiplied with, times `step`.
+    fn factor(&self, k: usize, step: T) -> T;
+
+    /// Where row `k` starts, of rows of `width` numbers.
+    ///
+    /// # Safety
+    /// There are more than `k` rows, of so many numbers.
+    unsafe fn row(&self, k: usize, width: usize) -> *const T;
+}
+
+impl<T: Number> Summand<T> for Term<&[T]> {
+    type Access = Plain;
+
+    #[inline(always)]
+    fn factor(&self, k: usize, step: T) -> T {
+        Term::factor(self, k, step)
+    }
+
+    #[inline(always)]
+    unsafe fn row(&self, k: usize, width: usize) -> *const T {
+        // SAFETY: there are more than `k` rows of so many numbers, by the condition of this function.
+        unsafe { self.rows.get_unchecked(k * width..(k + 1) * width) }.as_ptr()
+    }
+}
+
+/// A term whose rows are in a table.
+#[derive(Clone, Copy)]
+struct TermInPlace<'a, T> {
+    scale: Option<&'a [T]>,
+    rows: RowsInPlace<'a>,
+}
+
+impl<T: Number> Summand<T> for TermInPlace<'_, T> {
+    type Access = Relaxed;
+
+    #[inline(always)]
+    fn factor(&self, k: usize, step: T) -> T {
+        self.scale.map_or(step, |scale| step * scale[k])
+    }
+
+    #[inline(always)]
+    unsafe fn row(&self, k: usize, width: usize) -> *const T {
+        // SAFETY: there are more than `k` rows, by the condition of this function.
+        let i = unsafe { *self.rows.indices.get_unchecked(k) };
+        self.rows
+            .table
+            .pointer::<T>()
+            .wrapping_add(i as usize * width)
+    }
+}
+
 /// Adds `step` times `N` terms to the rows `indices`, of `width` numbers, which decay.
 ///
 /// Rows are changed where they are, by moves: those of a worker alone, too, for which plain loads
@@ -52,13 +109,13 @@ impl<T: Number> Decay<'_, T> {
 /// # Safety
 /// As for [`rows`].
 #[inline(always)]
-unsafe fn add<M: Machine, T: Number, const N: usize>(
+unsafe fn add<M: Machine, T: Number, S: Summand<T>, const N: usize>(
     m: M,
     (table, width): (&Table, usize),
     indices: &[u32],
     decay: Decay<'_, T>,
     step: T,
-    terms: [Term<&[T]>; N],
+    terms: [S; N],
 ) {
     let start = table.pointer::<T>();
     by_width!(M, T, width, [32, 64, 128], W => {
@@ -66,13 +123,15 @@ unsafe fn add<M: Machine, T: Number, const N: usize>(
             let terms = terms.each_ref().map(|term| {
                 // SAFETY: by the conditions of this function a term has a row for each index, of `width`,
                 // that is `W`, numbers.
-                let row = unsafe { term.rows.get_unchecked(k * W..(k + 1) * W) };
-                (term.factor(k, step), row)
+                (term.factor(k, step), unsafe { term.row(k, W) })
             });
             let at = start.wrapping_add(i as usize * W);
             // SAFETY: by the conditions of this function `i` is a row of the table, whose rows have
-            // `width`, that is `W`, numbers, and others use the table by moves if at all.
-            unsafe { simd::dot::add_terms::<Relaxed, M, T, N, true>(m, terms, decay.at(k), at) };
+            // `width`, that is `W`, numbers, and others use the table by moves if at all, as they do tables
+            // that rows of terms are in.
+            unsafe {
+                simd::dot::add_terms::<S::Access, Relaxed, M, T, N, true>(m, terms, W, decay.at(k), at)
+            };
         }
     });
 }
@@ -92,6 +151,28 @@ multiversion! {
     fn add_two<T: Number>(
         m: M, table: (&Table, usize), indices: &[u32], decay: Decay<'_, T>, step: T,
         terms: [Term<&[T]>; 2],
+    ) {
+        // SAFETY: only `rows` calls this, whose conditions are the same.
+        unsafe { add(m, table, indices, decay, step, terms) }
+    }
+}
+
+multiversion! {
+    /// [`add`] of one term whose rows are in a table, by [`rows`] alone.
+    fn add_one_in_place<T: Number>(
+        m: M, table: (&Table, usize), indices: &[u32], decay: Decay<'_, T>, step: T,
+        term: TermInPlace<'_, T>,
+    ) {
+        // SAFETY: only `rows` calls this, whose conditions are the same.
+        unsafe { add(m, table, indices, decay, step, [term]) }
+    }
+}
+
+multiversion! {
+    /// [`add`] of two terms whose rows are in tables, by [`rows`] alone.
+    fn add_two_in_place<T: Number>(
+        m: M, table: (&Table, usize), indices: &[u32], decay: Decay<'_, T>, step: T,
+        terms: [TermInPlace<'_, T>; 2],
     ) {
         // SAFETY: only `rows` calls this, whose conditions are the same.
         unsafe { add(m, table, indices, decay, step, terms) }
@@ -139,8 +220,9 @@ unsafe fn add_numbers<T: Number>(
 /// Applies the rows of a gradient.
 ///
 /// # Safety
-/// All indices are rows of the table, and each term has one of its width for each index. Others use
-/// the table by moves, if at all.
+/// All indices are rows of the table, and each term has one of its width for each index: those in other tables are
+/// rows of these, which have numbers of type `T`. Others use all of these tables by moves, if at all. Rows of one number
+/// are not in other tables.
 pub(super) unsafe fn rows<T: Number, P: GradientRows<T>>(
     table: &Table,
     lr: f64,
@@ -155,13 +237,32 @@ pub(super) unsafe fn rows<T: Number, P: GradientRows<T>>(
         let mut decay = rest;
         rest = rest.after(indices.len());
         let terms = parts.terms(p);
+        let in_place = |t| {
+            let scale = parts.term(p, t).scale;
+            parts.in_place(p, t).map(|rows| TermInPlace { scale, rows })
+        };
         if width > 1 && terms == 2 {
-            let both = [parts.term(p, 0), parts.term(p, 1)];
-            add_two((table, width), indices, decay, step, both);
-            continue;
+            match (in_place(0), in_place(1)) {
+                (None, None) => {
+                    let both = [parts.term(p, 0), parts.term(p, 1)];
+                    add_two((table, width), indices, decay, step, both);
+                    continue;
+                }
+                (Some(first), Some(second)) => {
+                    let both = [first, second];
+                    add_two_in_place((table, width), indices, decay, step, both);
+                    continue;
+                }
+                _ => {}
+            }
         }
         for t in 0..terms {
             let term = parts.term(p, t);
+            if let Some(term) = in_place(t) {
+                add_one_in_place((table, width), indices, decay, step, term);
+                decay = Decay::Each(T::zero());
+                continue;
+            }
             match width {
                 // SAFETY: rows have one number; indices are rows of the table, which others reach by
                 // moves if at all, by the conditions of this function.
@@ -186,10 +287,7 @@ pub(super) unsafe fn all<T: Number>(table: &Table, lr: f64, decay: T, gradient: 
     let step = -T::of(lr);
     if gradient.len() > FEW {
         // As a table of one row.
-        let term = Term {
-            scale: None,
-            rows: gradient,
-        };
+        let term = Term::new(None, gradient);
         let decay = Decay::Each(decay);
         return add_one((table, gradient.len()), &[0], decay, step, term);
     }

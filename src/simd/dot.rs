@@ -72,22 +72,22 @@ pub fn dot<M: Machine, T: Real>(m: M, a: &[T], b: &[T]) -> T {
         return dot_of_halves(&a[..length], &b[..length]);
     }
     // SAFETY: both slices have so many elements.
-    unsafe { dot_at::<Plain, M, T>(m, a.as_ptr(), b.as_ptr(), length) }
+    unsafe { dot_at::<Plain, Plain, M, T>(m, a.as_ptr(), b.as_ptr(), length) }
 }
 
 /// [`dot`] of the `length` elements from `a` and from `b` on, which are not cut in half.
 ///
 /// # Safety
 ///
-/// So many elements are there, which others use as `A` says.
+/// So many elements are there, which others use as `A` and `B` say.
 #[inline(always)]
-pub(crate) unsafe fn dot_at<A: LoadStore, M: Machine, T: Real>(
+pub(crate) unsafe fn dot_at<A: LoadStore, B: LoadStore, M: Machine, T: Real>(
     m: M,
     a: *const T,
     b: *const T,
     length: usize,
 ) -> T {
-    with_register!(M, T, accumulate::<PairProduct, A, M>(m, a, b, length))
+    with_register!(M, T, accumulate::<PairProduct, A, B, M>(m, a, b, length))
 }
 
 /// `Σ x[i]`.
@@ -99,7 +99,7 @@ pub fn sum<M: Machine, T: Real>(m: M, x: &[T]) -> T {
     with_register!(
         M,
         T,
-        accumulate::<First, Plain, M>(m, x.as_ptr(), x.as_ptr(), x.len())
+        accumulate::<First, Plain, Plain, M>(m, x.as_ptr(), x.as_ptr(), x.len())
     )
 }
 
@@ -166,35 +166,42 @@ unsafe impl LoadStore for Plain {
 pub fn axpy<M: Machine, T: Real>(m: M, alpha: T, x: &[T], y: &mut [T]) {
     let x = &x[..x.len().min(y.len())];
     // SAFETY: `y` has as many elements as `x`, at least, and is borrowed mutably.
-    unsafe { add_terms::<Plain, M, T, 1, false>(m, [(alpha, x)], T::zero(), y.as_mut_ptr()) }
+    unsafe {
+        let terms = [(alpha, x.as_ptr())];
+        add_terms::<Plain, Plain, M, T, 1, false>(m, terms, x.len(), T::zero(), y.as_mut_ptr());
+    }
 }
 
 /// `y[i] += alpha·x[i] + gamma·z[i]`, added in that order.
 #[inline(always)]
 pub fn axpy_two<M: Machine, T: Real>(m: M, alpha: T, x: &[T], gamma: T, z: &[T], y: &mut [T]) {
     let length = x.len().min(z.len()).min(y.len());
-    let terms = [(alpha, &x[..length]), (gamma, &z[..length])];
+    let terms = [(alpha, x.as_ptr()), (gamma, z.as_ptr())];
     // SAFETY: `y` has as many elements as `x` and `z` here, at least, and is borrowed mutably.
-    unsafe { add_terms::<Plain, M, T, 2, false>(m, terms, T::zero(), y.as_mut_ptr()) }
+    unsafe {
+        add_terms::<Plain, Plain, M, T, 2, false>(m, terms, length, T::zero(), y.as_mut_ptr());
+    }
 }
 
-/// `y[i] += Σ alpha·x[i]` over the terms `(alpha, x)`, added in their order, for as many elements as the first
-/// has. Where it `SCALES`, `scale·y[i]` is the first summand: a scale near 0 keeps its digits, which a factor
+/// `y[i] += Σ alpha·x[i]` over the terms `(alpha, x)`, added in their order, for `length` elements. Where it `SCALES`, `scale·y[i]` is the first summand: a scale near 0 keeps its digits, which a factor
 /// `1 + scale` of `y[i]` would lose.
 ///
 /// # Safety
 ///
-/// Every `x` is as long as the first. From `y` on are as many elements, which others use as `A` says.
+/// From each `x` on are so many elements, which others use as `X` says, and from `y` on are as many, which others use
+/// as `Y` says.
 #[inline(always)]
 pub(crate) unsafe fn add_terms<
-    A: LoadStore,
+    X: LoadStore,
+    Y: LoadStore,
     M: Machine,
     T: Real,
     const N: usize,
     const SCALES: bool,
 >(
     m: M,
-    terms: [(T, &[T]); N],
+    terms: [(T, *const T); N],
+    length: usize,
     scale: T,
     y: *mut T,
 ) {
@@ -202,17 +209,17 @@ pub(crate) unsafe fn add_terms<
     // load soon after a masked store to the same row waits for that store. So: whole
     // registers, then half registers, then single elements.
     let mut at = 0;
-    // SAFETY: the slices are of one length, and `y` has as many elements, which others use as `A` says,
-    // by the conditions of this function. A value of `M` was passed, whose instruction set is that of the
+    // SAFETY: the terms and `y` have `length` elements, which others use as `X` and `Y` say, by the conditions
+    // of this function. A value of `M` was passed, whose instruction set is that of the
     // registers here, or includes it: such a value is made only where the CPU was found to have it.
     unsafe {
         if M::ISA == Isa::Avx512 {
-            at = add_registers::<T::Avx512, A, M, T, N, SCALES>(m, terms, scale, y, at);
+            at = add_registers::<T::Avx512, X, Y, M, T, N, SCALES>(m, terms, length, scale, y, at);
         }
         if M::ISA >= Isa::Avx2 {
-            at = add_registers::<T::Avx2, A, M, T, N, SCALES>(m, terms, scale, y, at);
+            at = add_registers::<T::Avx2, X, Y, M, T, N, SCALES>(m, terms, length, scale, y, at);
         }
-        add_registers::<One<M, T>, A, M, T, N, SCALES>(m, terms, scale, y, at);
+        add_registers::<One<M, T>, X, Y, M, T, N, SCALES>(m, terms, length, scale, y, at);
     }
 }
 
@@ -224,33 +231,34 @@ pub(crate) unsafe fn add_terms<
 #[inline(always)]
 unsafe fn add_registers<
     V: Vector<T>,
-    A: LoadStore,
+    X: LoadStore,
+    Y: LoadStore,
     M: Machine,
     T: Real,
     const N: usize,
     const SCALES: bool,
 >(
     m: M,
-    terms: [(T, &[T]); N],
+    terms: [(T, *const T); N],
+    length: usize,
     scale: T,
     y: *mut T,
     mut at: usize,
 ) -> usize {
-    let length = terms[0].1.len();
     // SAFETY: the instruction set of `V` is available, by the condition of this function. Where a register
-    // is loaded or stored, the loop's condition has shown that as many elements are left of the first
-    // slice, hence of all and of `y`, which others use as `A` says.
+    // is loaded or stored, the loop's condition has shown that as many elements are left of all terms and of
+    // `y`, which others use as `X` and `Y` say.
     unsafe {
         let factors = terms.map(|(alpha, _)| V::splat(alpha));
         let scale = V::splat(scale);
         while length - at >= V::LANES {
-            let old = A::load::<M, T, V>(m, y.add(at));
+            let old = Y::load::<M, T, V>(m, y.add(at));
             let mut sum = if SCALES { scale.mul(old) } else { old };
             for (factor, (_, x)) in factors.iter().zip(&terms) {
-                sum = factor.mul_add(V::load(x.as_ptr().add(at)), sum);
+                sum = factor.mul_add(X::load::<M, T, V>(m, x.add(at)), sum);
             }
             let new = if SCALES { old.add(sum) } else { sum };
-            A::store::<M, T, V>(m, y.add(at), new);
+            Y::store::<M, T, V>(m, y.add(at), new);
             at += V::LANES;
         }
     }
@@ -296,9 +304,9 @@ impl PairTerm for First {
 /// # Safety
 ///
 /// The instruction set of `V` is available, and that of `M`. From `a` and `b` on there are so many elements,
-/// which others use as `A` says.
+/// which others use as `A` and `B` say.
 #[inline(always)]
-unsafe fn accumulate<V: Vector<T>, T: Real, F: PairTerm, A: LoadStore, M: Machine>(
+unsafe fn accumulate<V: Vector<T>, T: Real, F: PairTerm, A: LoadStore, B: LoadStore, M: Machine>(
     m: M,
     a: *const T,
     b: *const T,
@@ -307,28 +315,34 @@ unsafe fn accumulate<V: Vector<T>, T: Real, F: PairTerm, A: LoadStore, M: Machin
     let mut at = 0;
     // SAFETY: the instruction set of `V` is available, by the condition of this function. Every load
     // starts at `at` or whole registers after it, and the condition before it has shown that so many
-    // elements are left of `a` and of `b`, which others use as `A` says.
+    // elements are left of `a` and of `b`, which others use as `A` and `B` say.
     unsafe {
-        let load = |from: *const T| A::load::<M, T, V>(m, from);
+        let pair = |at: usize| {
+            (
+                A::load::<M, T, V>(m, a.add(at)),
+                B::load::<M, T, V>(m, b.add(at)),
+            )
+        };
         let mut sums = [V::splat(T::zero()); 4];
         while length - at >= 4 * V::LANES {
             for (i, sum) in sums.iter_mut().enumerate() {
                 let at = at + i * V::LANES;
-                *sum = F::add(*sum, load(a.add(at)), load(b.add(at)));
+                let (a, b) = pair(at);
+                *sum = F::add(*sum, a, b);
             }
             at += 4 * V::LANES;
         }
         for sum in sums.iter_mut().take(3) {
             if length - at >= V::LANES {
-                *sum = F::add(*sum, load(a.add(at)), load(b.add(at)));
+                let (a, b) = pair(at);
+                *sum = F::add(*sum, a, b);
                 at += V::LANES;
             }
         }
         let left = length - at;
         if left > 0 {
-            let (a, b) = [a, b]
-                .map(|x| A::load_first::<M, T, V>(m, x.add(at), left))
-                .into();
+            let a = A::load_first::<M, T, V>(m, a.add(at), left);
+            let b = B::load_first::<M, T, V>(m, b.add(at), left);
             sums[3] = F::add(sums[3], a, b);
         }
         (sums[0].add(sums[1])).add(sums[2].add(sums[3])).sum()

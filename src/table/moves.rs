@@ -292,15 +292,21 @@ mod tests {
 
     multiversion! {
         fn add_where_they_are<T: Real>(machine: M, row: &Race<T>, terms: [(T, &[T]); 2], scale: T) {
+            let length = terms[0].1.len();
+            let terms = terms.map(|(factor, x)| (factor, x.as_ptr()));
             // SAFETY: the callers' rows are as long as the terms, and reached by moves only.
-            unsafe { add_terms::<Relaxed, M, T, 2, true>(machine, terms, scale, row.0) }
+            unsafe {
+                add_terms::<Plain, Relaxed, M, T, 2, true>(machine, terms, length, scale, row.0);
+            }
         }
     }
     multiversion! {
         fn add_plainly<T: Real>(machine: M, row: &mut [T], terms: [(T, &[T]); 2], scale: T) {
-            assert_eq!(row.len(), terms[0].1.len());
+            assert!(terms.iter().all(|(_, x)| x.len() == row.len()));
+            let (length, y) = (row.len(), row.as_mut_ptr());
+            let terms = terms.map(|(factor, x)| (factor, x.as_ptr()));
             // SAFETY: the row is as long as the terms, and borrowed mutably.
-            unsafe { add_terms::<Plain, M, T, 2, true>(machine, terms, scale, row.as_mut_ptr()) }
+            unsafe { add_terms::<Plain, Plain, M, T, 2, true>(machine, terms, length, scale, y) }
         }
     }
 
@@ -334,7 +340,7 @@ mod tests {
     multiversion! {
         fn product_where_they_are<T: Real>(machine: M, row: &Race<T>, length: usize) -> T {
             // SAFETY: the callers' rows are as long, and reached by moves only.
-            unsafe { dot_at::<Relaxed, M, T>(machine, row.0, row.0, length) }
+            unsafe { dot_at::<Relaxed, Relaxed, M, T>(machine, row.0, row.0, length) }
         }
     }
 

@@ -26,7 +26,7 @@ use super::worker::{AnyBatchStep, RunContext, Worker, staged_samples};
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, Program};
 use crate::interrupt;
-use crate::optim::gradient::Access;
+use crate::optim::gradient::{Access, adds};
 use crate::optim::{Optimizer, State};
 use crate::table::Table;
 use crate::table::lock::Membership;
@@ -157,10 +157,12 @@ fn run(
     let rows: Vec<usize> = feeds.rows().collect();
     let groups = |(of, lookups): (Program, _)| Some((of, SampleGroups::new(lookups, &rows)?));
     let grouped = grouped.and_then(groups);
-    let (program, plans) = match &grouped {
+    let (program, mut plans) = match &grouped {
         Some((of, groups)) => (of, BatchPlans::of_groups(of, feeds, groups.clone())?),
         None => (program, BatchPlans::of_batches(program, feeds, job.batch)?),
     };
+    let settings = |number: usize| optimizer.settings_of(&program.tables()[number]);
+    plans.read_rows_in_place(|number| adds(optimizer.rule(), &settings(number)));
     for (_, plan) in &plans.plans {
         feeds.check(program.inputs(), plan.input_bounds())?;
     }

@@ -171,6 +171,7 @@ impl BatchStep for PlanStep<'_> {
 
     unsafe fn apply(&mut self, access: Access) {
         let (samples, executor) = (self.samples, &*current(&mut self.executors));
+        // In the order of their numbers, which the plans rely on.
         for trained in &mut self.trained {
             // SAFETY: the executor has run, on what is staged still, and the gradient of this number is of this
             // table. The caller holds the locks.
@@ -291,6 +292,16 @@ impl BatchPlans {
         let plan = |size| Ok((size, program.plan(&feeds.shapes(size), Wrt::Parameters)?));
         let plans = sizes.map(plan).collect::<Result<_>>()?;
         Ok(BatchPlans { plans, groups })
+    }
+
+    /// Leaves out copies of rows that gradients can read from the tables: this step applies them in their order.
+    /// `adds` says of each whether its terms are added as they are.
+    pub(super) fn read_rows_in_place(&mut self, adds: impl Fn(usize) -> bool) {
+        for (_, plan) in &mut self.plans {
+            if let Some(fewer_copies) = plan.with_rows_in_place(&adds) {
+                *plan = Arc::new(fewer_copies);
+            }
+        }
     }
 
     /// That of most samples.

@@ -320,7 +320,7 @@ multiversion! {
     fn product<T: Number>(m: M, user: *const T, item: *const T, width: usize) -> T {
         // SAFETY: only `fill_by` calls this, with rows of its tables, of `width` numbers, whose locks are
         // held, so that others write them by moves.
-        unsafe { simd::dot::dot_at::<Relaxed, M, T>(m, user, item, width) }
+        unsafe { simd::dot::dot_at::<Relaxed, Relaxed, M, T>(m, user, item, width) }
     }
 }
 
