@@ -5,6 +5,8 @@ use crate::array::Shape;
 use crate::exec::Wrt;
 use crate::graph::{Constant, Input, Parameter, ops};
 
+mod in_place;
+
 /// Samples of the plan: values of it fill several cache lines.
 const N: usize = 50;
 
@@ -465,7 +467,8 @@ fn rows(plan: &mut Plan) -> Vec<&mut RowTerms<Place>> {
 fn a_plan_that_does_not_fit_together_is_refused() {
     assert_eq!(checked(|_| ()), Ok(()));
     assert_eq!(checked(|plan| constant_index(plan, 4)), Ok(()));
-    for (what, change) in CHANGES {
+    assert_eq!(checked(|plan| _ = in_place::product(plan)), Ok(()));
+    for (what, change) in CHANGES.iter().chain(in_place::CHANGES) {
         let found = checked(change);
         assert!(matches!(found, Err(Error::Value(_))), "{what}: {found:?}");
     }
