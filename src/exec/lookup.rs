@@ -2,7 +2,8 @@
 //!
 //! Rows are copied, because an update must see them as they were when its batch began, and
 //! because other workers may change the table meanwhile. Where the first to read them is a
-//! dot product, it is computed in passing, while the row is still in registers.
+//! dot product, it is computed in passing, while the row is still in registers; where nobody else needs a copy, the
+//! product reads them where they are ([`rows_in_place`](super::rows_in_place)).
 //!
 //! Limits: the caller promises that every index is a row of its table, and that the table is
 //! reached by moves alone meanwhile: see [`Executor::run`](super::Executor::run). Indices that are a
