@@ -295,8 +295,12 @@ impl BatchPlans {
     }
 
     /// Leaves out copies of rows that gradients can read from the tables: this step applies them in their order.
-    /// `adds` says of each whether its terms are added as they are.
+    /// `adds` says of each whether its terms are added as they are. Where rows are moved element by element a copy is
+    /// worth its time, for it is read by vectors.
     pub(super) fn read_rows_in_place(&mut self, adds: impl Fn(usize) -> bool) {
+        if !moves::BY_VECTORS {
+            return;
+        }
         for (_, plan) in &mut self.plans {
             if let Some(fewer_copies) = plan.with_rows_in_place(&adds) {
                 *plan = Arc::new(fewer_copies);
