@@ -162,7 +162,11 @@ fn run(
         None => (program, BatchPlans::of_batches(program, feeds, job.batch)?),
     };
     let settings = |number: usize| optimizer.settings_of(&program.tables()[number]);
-    plans.read_rows_in_place(|number| adds(optimizer.rule(), &settings(number)));
+    // In a round all workers compute on the parameters as the round before left them, and another worker's gradients
+    // are applied before one's own.
+    if !job.in_turn(fit) {
+        plans.read_rows_in_place(|number| adds(optimizer.rule(), &settings(number)));
+    }
     for (_, plan) in &plans.plans {
         feeds.check(program.inputs(), plan.input_bounds())?;
     }
@@ -228,11 +232,18 @@ impl<'a> Job<'a> {
         })
     }
 
+    /// Whether workers compute together and update in turn.
+    fn in_turn(&self, fit: &Fit) -> bool {
+        fit.deterministic && self.workers > 1
+    }
+
     /// Whether a worker can run several batches of one sample at once: not if workers wait for each other or
     /// what is drawn depends on the batch before. Plans for groups are worth it from some samples on.
     fn takes_groups(&self, fit: &Fit) -> bool {
-        let alone = self.workers == 1 || !fit.deterministic;
-        alone && self.batch == 1 && !self.feeds.read_tables() && self.feeds.count >= GROUPED
+        !self.in_turn(fit)
+            && self.batch == 1
+            && !self.feeds.read_tables()
+            && self.feeds.count >= GROUPED
     }
 
     /// The optimizer's state for each parameter.
@@ -264,7 +275,7 @@ impl<'a> Job<'a> {
             stop,
             failed: AtomicBool::new(false),
             workers,
-            in_turn: fit.deterministic && workers > 1,
+            in_turn: self.in_turn(fit),
             computed: AtomicUsize::new(0),
             applied: AtomicUsize::new(0),
             finished: AtomicUsize::new(0),
