@@ -84,6 +84,16 @@ def test_training_by_lookup(work, optimizer):
     assert int(taken) < STATE[optimizer] + BOUND
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_state_of_rows_that_are_never_looked_up_takes_no_memory():
+    """Pages of state that nobody has written are not there."""
+    few = "for batch in [np.array([1, 5, 700])]:"
+    work = EAGER.replace("for batch in column:", few)
+    parts = [textwrap.dedent(part) for part in (SETUP, work, REPORT)]
+    (taken,) = printed("".join(parts).replace("OPTIMIZER", "Adagrad(lr=0.01)"))
+    assert int(taken) < BOUND
+
+
 LIMITED = """
     import resource
     import numpy as np, wyrmling as wy
