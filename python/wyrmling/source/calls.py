@@ -29,6 +29,7 @@ from .values import (
     Closure,
     Known,
     Lazy,
+    Lost,
     MethodOf,
     Number,
     Reference,
@@ -89,7 +90,12 @@ class Calls(Recursions, Caching):
         scope = self.scope_of(node)
         frame = self.frame
         cells = []
+        parameters = {one.name for one in getattr(node, "type_params", ())}
         for name in sorted(scope.free):
+            if name in parameters:
+                lost = Lost("it is a type parameter", advice="write the type itself")
+                cells.append((name, self.allocate(CellContents(lost))))
+                continue
             own = name
             for renamed in reversed(frame.renamed):
                 if name in renamed:
