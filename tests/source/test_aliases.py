@@ -186,3 +186,21 @@ def test_a_deep_copy_has_an_array_once():
     value, gradient = wy.value_and_grad(of_several, mode="source")(np.array([3.0, 4.0]))
     assert value == 2 * 3.0 * 4.0 * 4.0 + 3.0 + 5.0
     np.testing.assert_allclose(gradient, [2 * 16.0 + 1.0, 2 * 3.0 * 8.0])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_array_beside_the_gradient_of_a_function_that_captures_one(mode):
+    """A gradient within the function is a program of its own, whose parameters are counted anew."""
+
+    def f(x, y):
+        inner = wy.grad(lambda w: np.sum(w * CAPTURED))(x)
+        total = 0.0
+        for i in range(2):
+            total += inner[i]
+        return y, total
+
+    x, y = np.zeros(3), np.array([5.0, 6.0, 7.0])
+    for _ in range(3):
+        found = wy.compile(f, mode=mode)(x, y)
+        assert found[0] is y
+        assert found[1] == 2.0

@@ -202,6 +202,8 @@ class Nested(Walker):
         """The value, and the gradient by each leaf of the arguments."""
         outer = Outer(self.builder, self.state)
         kept = self.hidden, self.places, self.captured, self.outer, self.held, self.statement
+        # Of this program alone are the numbers by which arrays of the caller's are found again.
+        outer_arrays, self.outer_arrays = self.outer_arrays, {}
         self.builder = _core.IrBuilder("derivative")
         self.hidden, self.places, self.captured, self.outer = {}, [], [], {}
         self.held, self.statement = [], 0
@@ -234,6 +236,7 @@ class Nested(Walker):
         finally:
             self.builder, self.state = outer.builder, outer.state
             self.hidden, self.places, self.captured, self.outer, self.held, self.statement = kept
+            self.outer_arrays = outer_arrays
         if value is None:
             self.leave("a function that always raises is differentiated", node)
         # What it captures are its last parameters.
