@@ -41,7 +41,7 @@ from .chained import (
     program,
 )
 from .leaving import goes_on, left_at, left_error, neither, takes_no_variable
-from .policy import Record, has_loop, may_ask_kind, may_print, record
+from .policy import Record, has_loop, may_ask_identity, may_ask_kind, may_print, record
 from .programs import Left
 from .refuse import SourceError, Unreadable
 from .scope import Needs
@@ -250,8 +250,7 @@ class Chosen:
             if any(isinstance(leaf, Variable) for leaf in arguments.leaves):
                 return _traced(arguments.args, arguments.kwargs)
             if is_auto:
-                at_once = has_loop(self.inner) or may_print(self.inner)
-                if self.record.is_new(signature) and not at_once:
+                if self.record.is_new(signature) and not _is_compiled_at_once(self.inner):
                     return None
                 if has_array_jacobian(self.chain, arguments):
                     raise refuse.unsupported("the Jacobian of arrays, which is faster when traced,")
@@ -286,6 +285,13 @@ class Chosen:
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         """The arguments of a call, with the instances that are differentiated taken apart."""
         return Arguments.of(args, kwargs, opened_at(self.chain, args, kwargs))
+
+
+def _is_compiled_at_once(f: Callable[..., Any]) -> bool:
+    """Whether a function is compiled at its first call: one that has a loop, or that tracing may
+    do otherwise.
+    """
+    return has_loop(f) or may_print(f) or may_ask_identity(f)
 
 
 def _is_deep() -> bool:

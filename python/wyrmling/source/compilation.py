@@ -301,6 +301,7 @@ def _attempt(
     reading = read.function(callee.function)
     walker = Interpreter(_core.IrBuilder(reading.name, reading.file), needs, kept)
     walker.recursive = recursive
+    walker.roots = (f, *args, *kwargs.values())
     node = reading.node
     names = places.Names(callee.function, callee.place)
     walker.frames.append(Frame(None, reading, names, Scope()))

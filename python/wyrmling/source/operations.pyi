@@ -291,6 +291,9 @@ class Operations:
     def member(self, value: Any, name: str, node: ast.AST) -> Any:
         """An attribute of an object that exists outside (``environment.py``)."""
 
+    def are_one(self, left: Any, right: Any) -> bool | None:
+        """Whether two objects that exist outside are one (``environment.py``)."""
+
     def update(self, owner: Any, other: Any, node: ast.AST, pairs: bool = False) -> None:
         """Gives a dict the items of another, or of pairs (``dicts.py``)."""
 

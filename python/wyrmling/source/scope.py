@@ -40,8 +40,8 @@ ABSENT = _Mark("ABSENT")
 Test = tuple[Any, ...]
 """What a result must be: ``("any",)``, ``("absent",)``, ``("is", object)``, ``("equal", value)``
 of exactly that type, ``("instance", class)`` exactly, ``("tuple" | "list", length)``, or ``("dict",
-keys)`` in that order, ``("names", names)`` of a class's members; the native module knows more, for
-what is an argument or a hidden one.
+keys)`` in that order, ``("names", names)`` of a class's members, ``("same", slot)`` or
+``("distinct", (slot,))``; the native module knows more, for what is an argument or a hidden one.
 """
 
 Step = tuple[str, int, Any, Test]
@@ -149,6 +149,7 @@ class Needs:
     def __init__(self) -> None:
         self._tests: dict[Place, list[Test]] = {}
         self._hidden: dict[Place, int] = {}
+        self._pairs: dict[tuple[Place, Place], bool] = {}
 
     def test(self, place: Place, test: Test) -> None:
         """What is here must pass a test at each call."""
@@ -195,6 +196,10 @@ class Needs:
         """There must be a dict here with the keys of this one, in that order."""
         self.test(place, ("dict", tuple(found)))
 
+    def pair(self, place: Place, other: Place, are_one: bool) -> None:
+        """Whether what is here and there is one object has to be the same at each call."""
+        self._pairs[place, other] = are_one
+
     def hidden(self, place: Place) -> int:
         """The number of a hidden argument, which is read here at each call."""
         return self._hidden.setdefault(place, len(self._hidden))
@@ -224,6 +229,11 @@ class Needs:
                 steps += [("self", at, None, test) for test in tests]
         for place in self._hidden:
             slot(place)
+        for (place, other), are_one in self._pairs.items():
+            there = slot(other)
+            here = slot(place)
+            test = ("same", there) if are_one else ("distinct", (there,))
+            steps.append(("self", here, None, test))
         return steps, slots
 
     def missed(self, roots: tuple[Any, ...]) -> str | None:
@@ -233,7 +243,12 @@ class Needs:
         found = list(roots)
         for kind, base, key, test in steps:
             found.append(found[base] if kind == "self" else take(kind, found[base], key))
-            if not passes(found[-1], test):
+            if test[0] in ("same", "distinct"):
+                there = test[1] if test[0] == "same" else test[1][0]
+                passed = (found[-1] is found[there]) == (test[0] == "same")
+            else:
+                passed = passes(found[-1], test)
+            if not passed:
                 return str(names[base if kind == "self" else len(found) - 1])
         return None
 
