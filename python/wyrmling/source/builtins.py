@@ -241,7 +241,7 @@ class Builtins(Walker):
         args = [self.as_index(arg, node) for arg in args]
         for arg in args:
             if kind_of(arg) not in WHOLE and kind_of(arg) != "bool":
-                self.leave("a range of no integers", node)
+                self.leave_with("a range of no integers", node, arg)
         ends = [
             self._python(arg) if isinstance(arg, Number) else Known(int(arg.object)) for arg in args
         ]
@@ -256,7 +256,7 @@ class Builtins(Walker):
         start = keywords.pop("start", args[1] if len(args) > 1 else Known(0))
         start = self.as_index(start, node)
         if kind_of(start) not in ("int", "bool"):
-            self.leave("enumerate from no integer", node)
+            self.leave_with("enumerate from no integer", node, start)
         return Lazy("enumerate", (args[0], self.call(Known(int), [start], {}, node)))
 
     def builtin_next(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:

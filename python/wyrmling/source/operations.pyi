@@ -4,13 +4,16 @@ names: those files need not import one another.
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 class Operations:
     """What one part does for others."""
 
     printed: Any
     """The cell of what is printed, if something is (``texts.py``)."""
+
+    def refuse(self, node: ast.AST, construct: str, advice: str) -> NoReturn:
+        """Raises the error that names a place in the text (``walker.py``)."""
 
     def decide(
         self,
