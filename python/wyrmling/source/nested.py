@@ -219,11 +219,14 @@ class Nested(Walker):
             moved = {name: self._moved(one, outer, node) for name, one in keywords.items()}
             given = self._moved(function, outer, node)
             try:
-                value = self.settled(self.call(given, moved_args, moved, node), node)
+                value = self.call(given, moved_args, moved, node)
             except Ended:
                 value = None
             if value is None:
                 raise _NoValue
+            if isinstance(value, Choice):
+                value = self.distribute(value, lambda one: self._as_float(one, node), node)
+                value = self.settled(value, node)
             value = number_in(self, value)
             constant = isinstance(value, Known) and kind_of(value) in REAL
             if not constant and not (isinstance(value, Number) and value.kind in REAL):
@@ -242,6 +245,17 @@ class Nested(Walker):
         # What it captures are its last parameters.
         outer.ids += [self.known(one, place, node).id for one, place in captured]
         return self._inlined(program, value, leaves, outer, node)
+
+    def _as_float(self, value: Any, node: ast.AST) -> Any:
+        """A result that is a float of Python's on some ways and NumPy's on others, which has one
+        gradient; anything else as it is, but for integers, which have none.
+        """
+        value = number_in(self, value)
+        if kind_of(value) in ("int", "bool"):
+            self.leave("the gradient of an integer", node)
+        if kind_of(value) not in ("float", "float64"):
+            return value
+        return Number("float", self.id_of(value))
 
     def _fresh(self, value: Any, leaves: list[Any], outer: Outer, node: ast.AST) -> Any:
         """An argument that is differentiated, with a parameter for each of its leaves."""
