@@ -43,7 +43,7 @@ from .walker import Walker
 
 PURE_MODULES = ("math", "cmath")
 PURE = frozenset(
-    {"ascii", "bin", "bytes", "chr", "complex", "format", "frozenset", "hash", "hex", "issubclass"}
+    {"ascii", "bin", "bytes", "chr", "complex", "format", "frozenset", "hash", "hex"}
     | {"oct", "ord", "slice"}
 )
 PLAIN_MEMBERS = (types.FunctionType, staticmethod, classmethod)
@@ -379,6 +379,13 @@ class Builtins(Walker):
     def builtin_isinstance(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``isinstance(x, classes)``."""
         return self.isinstance_of(args[0], args[1], node)
+
+    def builtin_issubclass(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``issubclass(cls, classes)``."""
+        found = self.pure(issubclass, args, keywords, node)
+        if not found.object:
+            self.needs.no_subclass(self.constant_of(args[1], node, "a class that is computed"))
+        return found
 
     def builtin_type(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``type(x)``."""

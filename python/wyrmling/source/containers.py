@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import types
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,6 +31,7 @@ from .values import (
     Row,
     Single,
     Traced,
+    is_class_or_union,
     is_index,
     kind_of,
     sources_of,
@@ -463,8 +463,8 @@ class Containers(Walker):
             self.update(made, right, node)
             return made
         if isinstance(left, Known) and isinstance(right, Known):
-            classes = [type(one.object) in (type, types.UnionType) for one in (left, right)]
-            if operator == "BitOr" and all(classes):
+            both = left.object, right.object
+            if operator == "BitOr" and all(map(is_class_or_union, both)):
                 return Known(left.object | right.object)
             plain = (set, frozenset, dict, list, type)
             if isinstance(left.object, plain) or isinstance(right.object, plain):

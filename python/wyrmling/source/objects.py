@@ -296,9 +296,12 @@ class Objects(Walker):
             if isinstance(asked, types.FunctionType) and type(each) is not abc.ABCMeta:
                 self.refuse(node, "a class whose own class says what isinstance is", "ask its type")
         try:
-            return Known(issubclass(self.type_of(value, node), wanted))
+            found = issubclass(self.type_of(value, node), wanted)
         except TypeError:
             self.leave("isinstance of no class", node)
+        if not found:
+            self.needs.no_subclass(wanted)
+        return Known(found)
 
     def ask_kind(self, value: Any) -> None:
         """Notes that the way depends on what kind of object a value is: if it is differentiated,

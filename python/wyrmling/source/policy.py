@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import functools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,6 +28,7 @@ KINDS_ASKED = frozenset({"isinstance", "type", "hasattr", "__class__"})
 
 _BACKWARD = frozenset(code for name, code in dis.opmap.items() if "JUMP_BACKWARD" in name)
 _IS = dis.opmap["IS_OP"]
+_DISPATCHING = functools.singledispatch(lambda _: None).__code__  # type: ignore[attr-defined]
 
 
 class Record:
@@ -93,11 +95,20 @@ def may_ask_kind(f: Callable[..., Any]) -> bool:
     return _mentions(f, KINDS_ASKED)
 
 
-def may_ask_identity(f: Callable[..., Any]) -> bool:
-    """Whether a function, or one that it names, asks whether two objects are one: a variable is
-    another object than the array that it stands for. Not where it compares with a constant.
+def tracing_differs(f: Callable[..., Any]) -> bool:
+    """Whether a function, or one that it names, asks whether two objects are one, or is chosen by
+    the class of an argument (``functools.singledispatch``): a variable is another object than the
+    array that it stands for, and of another class. Not where it compares with a constant.
     """
-    return any(_IS in code.co_code[::2] and _compares_objects(code) for code in _codes(f))
+    return any(
+        code is _DISPATCHING or (_IS in code.co_code[::2] and _compares_objects(code))
+        for code in _codes(f)
+    )
+
+
+def is_dispatching(f: Any) -> bool:
+    """Whether this is what ``functools.singledispatch`` made."""
+    return isinstance(f, types.FunctionType) and f.__code__ is _DISPATCHING
 
 
 def _compares_objects(code: types.CodeType) -> bool:
