@@ -189,6 +189,7 @@ TRACING_REFUSES = {
     "exceptions.outside_of_a_domain",
     "exceptions.overflow_caught",
     "exceptions.too_large_for_a_float",
+    "grown_lists.the_nearest_of_some",
     "grown_lists.view_of_what_is_written_later",
     "lists_as_items.kernel_matrix",
     "lists_as_items.largest_fall",

@@ -186,3 +186,51 @@ def test_a_deep_copy_has_an_array_once():
     value, gradient = wy.value_and_grad(of_several, mode="source")(np.array([3.0, 4.0]))
     assert value == 2 * 3.0 * 4.0 * 4.0 + 3.0 + 5.0
     np.testing.assert_allclose(gradient, [2 * 16.0 + 1.0, 2 * 3.0 * 8.0])
+
+
+def with_itself(a, b):
+    return np.sum(a * b) * (2.0 if a is b else 3.0)
+
+
+def with_a_global(a, b):
+    return np.sum(a * b) * (2.0 if a is CAPTURED or b is CAPTURED else 3.0)
+
+
+def among_items(a, items):
+    return np.sum(a) * (2.0 if any(a is one for one in items) else 3.0)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_whether_two_arrays_are_one_is_asked_at_each_call(mode):
+    a, b = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0])
+    calls = [
+        (with_itself, [(a, a), (a, b), (b, b), (b, a), (a, a)]),
+        (with_a_global, [(CAPTURED, a), (a, b), (b, CAPTURED)]),
+        (among_items, [(a, [b, a]), (a, [b, b]), (a, [a, a]), (b, (a, [b])[1])]),
+    ]
+    for f, given in calls:
+        fast, found = wy.compile(f, mode=mode), wy.value_and_grad(f, mode=mode)
+        for _ in range(2):
+            for args in given:
+                assert fast(*args) == f(*args)
+                value, gradient = found(*args)
+                assert value == f(*args)
+                assert np.sum(gradient * args[0]) == pytest.approx(f(*args))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_array_beside_the_gradient_of_a_function_that_captures_one(mode):
+    """A gradient within the function is a program of its own, whose parameters are counted anew."""
+
+    def f(x, y):
+        inner = wy.grad(lambda w: np.sum(w * CAPTURED))(x)
+        total = 0.0
+        for i in range(2):
+            total += inner[i]
+        return y, total
+
+    x, y = np.zeros(3), np.array([5.0, 6.0, 7.0])
+    for _ in range(3):
+        found = wy.compile(f, mode=mode)(x, y)
+        assert found[0] is y
+        assert found[1] == 2.0

@@ -3,8 +3,10 @@
 Under tracing it is a variable. So ``auto`` traces such functions; ``source`` has Python's answer.
 """
 
+import abc
 import contextlib
 import dataclasses
+import functools
 import linecache
 import math
 import numbers
@@ -306,3 +308,116 @@ def test_item_of_an_array_is_refused_after_arrays_of_several_elements_too():
     for n in (3, 1, 0, 1):
         with pytest.raises(wy.SourceError, match="item, which reads"):
             slope(np.ones(n))
+
+
+Marked = abc.ABCMeta("Marked", (), {})
+"""Takes registrations."""
+
+
+class Thing:
+    def __init__(self, held=2.0):
+        self.held = held
+
+
+THING = Thing()
+
+
+def registered_outside(x):
+    return 2.0 * x if isinstance(THING, Marked | int) else 3.0 * x
+
+
+def registered_inside(x):
+    return 2.0 * x if isinstance(Thing(x), (int, Marked)) else 3.0 * x
+
+
+def registered_class(x):
+    return 2.0 * x if issubclass(Thing, Marked) else 3.0 * x
+
+
+def registered_pattern(x):
+    match THING:
+        case Marked():
+            return 2.0 * x
+    return 3.0 * x
+
+
+REGISTERED = [registered_outside, registered_inside, registered_class, registered_pattern]
+
+
+@pytest.mark.parametrize("mode", ["auto", "source"])
+def test_a_class_that_is_registered_later(mode, monkeypatch):
+    monkeypatch.setitem(globals(), "Marked", abc.ABCMeta("Marked", (), {}))
+    compiled = [wy.compile(f, mode=mode) for f in REGISTERED]
+    slopes = [wy.grad(f, mode=mode) for f in REGISTERED]
+    for wanted in (3.0, 2.0):
+        for each in (*compiled, *slopes):
+            assert [each(1.0) for _ in range(3)] == [wanted] * 3
+        Marked.register(Thing)
+
+
+@functools.singledispatch
+def chosen_by_class(x, k=1.0):
+    return x * k
+
+
+@chosen_by_class.register
+def _of_float(x: float, k=1.0):
+    return x * 10.0 * k
+
+
+@chosen_by_class.register(np.ndarray)
+def _of_array(x, k=1.0):
+    return np.sum(x * x) * k
+
+
+@chosen_by_class.register
+def _of_thing(x: Thing, k=1.0):
+    return x.held * k
+
+
+def calls_a_dispatching_function(x):
+    return chosen_by_class(x, k=2.0) + chosen_by_class(Thing(3.0))
+
+
+def raises_where_it_is_chosen(x):
+    if chosen_by_class(x) > 100.0:
+        raise ValueError("large")
+    return chosen_by_class(x)
+
+
+@pytest.mark.parametrize("mode", ["auto", "source"])
+@pytest.mark.parametrize(
+    "f", [chosen_by_class, calls_a_dispatching_function, raises_where_it_is_chosen]
+)
+def test_singledispatch_chooses_by_pythons_class(f, mode):
+    slope = wy.value_and_grad(f, mode=mode)
+    array = np.array([0.5, 2.0])
+    for _ in range(3):
+        value, gradient = slope(1.5)
+        assert value == f(1.5)
+        assert gradient == f(2.5) - f(1.5)
+        value, gradient = slope(array)
+        assert value == f(array)
+        np.testing.assert_allclose(gradient, array * (f(2.0 * array) - f(array)) / 3 / 2.125)
+    if f is raises_where_it_is_chosen:
+        for _ in range(5):
+            with pytest.raises(ValueError, match="large"):
+                slope(20.0)
+        assert slope(1.5) == (15.0, 10.0)
+
+
+@pytest.mark.parametrize("mode", ["auto", "source"])
+def test_what_is_registered_for_a_class_later_is_called(mode):
+    @functools.singledispatch
+    def one(x):
+        return 1.0 * x
+
+    def f(x):
+        return one(x) * x
+
+    slope = wy.grad(f, mode=mode)
+    assert [slope(3.0) for _ in range(3)] == [6.0] * 3
+    one.register(float, lambda x: 5.0 * x)
+    assert [slope(3.0) for _ in range(3)] == [30.0] * 3
+    one.register(float, lambda x: x * x)
+    assert [slope(3.0) for _ in range(3)] == [27.0] * 3

@@ -117,3 +117,28 @@ def test_a_gradient_of_nothing_has_the_length_of_the_argument():
     assert made.build(same_length, (f,)) == f(np.ones(3), np.zeros(3))
     # A program leaves where it holds for the length that it saw alone.
     assert isinstance(made.function.interpret([np.ones(3), np.ones(5)]), int)
+
+
+def nothing_added(v):
+    return np.sum(wy.grad(lambda u: sum(one for one in u if one > 5.0))(v))
+
+
+def test_a_result_of_several_kinds():
+    """A sum that begins at 0.0 is a float of Python's where nothing is added."""
+
+    def total(v):
+        found = 0.0
+        for one in v:
+            found = found + one**3
+        return found
+
+    def picked(v):
+        kept = [one * one for one in v if one > 0.0]
+        return sum(kept) if kept else v[0] * 1.0
+
+    w = np.array([0.5, -1.0, 2.0])
+    for inner, wanted in ((total, 6 * w), (picked, np.array([2.0, 0.0, 2.0]))):
+        outer = wy.grad(lambda v, f=inner: np.sum(wy.grad(f)(v)), mode="source")
+        np.testing.assert_allclose(outer(w), wanted, rtol=1e-14)
+    with pytest.raises(TypeError, match="integers have no gradient"):
+        wy.compile(nothing_added, mode="source")(w)

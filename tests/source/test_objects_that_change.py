@@ -412,3 +412,34 @@ def test_how_an_array_lies_in_memory_is_not_read(name):
     assert [wy.grad(f)(1.0) for _ in range(3)] == [expected] * 3
     with pytest.raises(wy.SourceError, match=f"'{name}' of an array"):
         wy.grad(f, mode="source")(1.0)
+
+
+class Added:
+    """Gets methods later."""
+
+    def __init__(self, held):
+        self.held = held
+
+
+ADDED = Added(2.0)
+
+
+def is_true_outside(x):
+    return x if ADDED else 2.0 * x
+
+
+def is_true_inside(x):
+    return x if Added(x) else 2.0 * x
+
+
+@pytest.mark.parametrize("mode", ["auto", "source"])
+@pytest.mark.parametrize("f", [is_true_outside, is_true_inside])
+def test_a_method_that_a_class_gets_later_is_called(f, mode, monkeypatch):
+    slope = wy.grad(f, mode=mode)
+    assert [slope(3.0) for _ in range(3)] == [1.0] * 3
+    monkeypatch.setattr(Added, "__len__", lambda self: 0, raising=False)
+    assert [slope(3.0) for _ in range(3)] == [2.0] * 3
+    monkeypatch.setattr(Added, "__bool__", lambda self: True, raising=False)
+    assert [slope(3.0) for _ in range(3)] == [1.0] * 3
+    monkeypatch.undo()
+    assert [slope(3.0) for _ in range(3)] == [1.0] * 3

@@ -15,6 +15,7 @@ import weakref
 
 import pytest
 
+import wyrmling as wy
 from wyrmling.source import identity, read
 from wyrmling.source.refuse import Unreadable
 from wyrmling.source.scope import FUNCTION, Needs
@@ -171,6 +172,34 @@ def test_nested_functions():
 
     assert text(outer(1)).startswith("def inner(x):\n    nonlocal b")
     assert text(outer).count("def ") == 2
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="no type parameters")
+def test_generic_functions():
+    """What makes type parameters is a function around the function, of the same line."""
+    found = registered(
+        """
+        def generic[T: (float, int), *Ts, **P](x: T) -> T:
+            square = lambda y: y * y
+            return square(x)
+        class Box[T]:
+            def scaled[U](self, x: U): return 2 * x
+        def outer(x):
+            def inner[T](y: T) -> T:
+                z: T = y * x
+                return z
+            return inner(x)
+        T = 3.0
+        def uses(x):
+            def inner[T](y): return y * T
+            return inner(x)
+        """,
+        "<generics>",
+    )
+    for f in (found["generic"], found["Box"]().scaled, found["outer"]):
+        assert wy.grad(f, mode="source")(2.0) == wy.grad(f, mode="trace")(2.0)
+    with pytest.raises(wy.SourceError, match="'T': it is a type parameter"):
+        wy.grad(found["uses"], mode="source")(2.0)
 
 
 def test_notebook_cells_and_what_is_not_registered():

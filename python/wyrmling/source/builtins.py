@@ -43,7 +43,7 @@ from .walker import Walker
 
 PURE_MODULES = ("math", "cmath")
 PURE = frozenset(
-    {"ascii", "bin", "bytes", "chr", "complex", "format", "frozenset", "hash", "hex", "issubclass"}
+    {"ascii", "bin", "bytes", "chr", "complex", "format", "frozenset", "hash", "hex"}
     | {"oct", "ord", "slice"}
 )
 PLAIN_MEMBERS = (types.FunctionType, staticmethod, classmethod)
@@ -241,7 +241,7 @@ class Builtins(Walker):
         args = [self.as_index(arg, node) for arg in args]
         for arg in args:
             if kind_of(arg) not in WHOLE and kind_of(arg) != "bool":
-                self.leave("a range of no integers", node)
+                self.leave_with("a range of no integers", node, arg)
         ends = [
             self._python(arg) if isinstance(arg, Number) else Known(int(arg.object)) for arg in args
         ]
@@ -256,7 +256,7 @@ class Builtins(Walker):
         start = keywords.pop("start", args[1] if len(args) > 1 else Known(0))
         start = self.as_index(start, node)
         if kind_of(start) not in ("int", "bool"):
-            self.leave("enumerate from no integer", node)
+            self.leave_with("enumerate from no integer", node, start)
         return Lazy("enumerate", (args[0], self.call(Known(int), [start], {}, node)))
 
     def builtin_next(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
@@ -379,6 +379,13 @@ class Builtins(Walker):
     def builtin_isinstance(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``isinstance(x, classes)``."""
         return self.isinstance_of(args[0], args[1], node)
+
+    def builtin_issubclass(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``issubclass(cls, classes)``."""
+        found = self.pure(issubclass, args, keywords, node)
+        if not found.object:
+            self.needs.no_subclass(self.constant_of(args[1], node, "a class that is computed"))
+        return found
 
     def builtin_type(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``type(x)``."""

@@ -17,10 +17,12 @@ from .caching import CACHED, Caching
 from .frames import Frame
 from .grouping import SILENT, UNCHANGED, called_silently, expect_unchanged
 from .join import Incoming
+from .policy import is_dispatching
 from .raising import Ended
 from .recursion import DEEPEST, Recursions
 from .refuse import SourceError, Unreadable
 from .refuse import at as refuse_at
+from .scope import Names
 from .stand_ins import WRAPPERS, of_statistics, text_of_norm
 from .state import CellContents, DictContents
 from .values import (
@@ -29,6 +31,7 @@ from .values import (
     Closure,
     Known,
     Lazy,
+    Lost,
     MethodOf,
     Number,
     Reference,
@@ -89,7 +92,12 @@ class Calls(Recursions, Caching):
         scope = self.scope_of(node)
         frame = self.frame
         cells = []
+        parameters = {one.name for one in getattr(node, "type_params", ())}
         for name in sorted(scope.free):
+            if name in parameters:
+                lost = Lost("it is a type parameter", advice="write the type itself")
+                cells.append((name, self.allocate(CellContents(lost))))
+                continue
             own = name
             for renamed in reversed(frame.renamed):
                 if name in renamed:
@@ -156,6 +164,8 @@ class Calls(Recursions, Caching):
             return self.call_known(function, args, keywords, node)
         if text_of_norm(found) is not None:
             return self.call_known(function, args, keywords, node)
+        if is_dispatching(found) and function.place is not None and args:
+            return self.dispatched(function, args, keywords, node)
         python = isinstance(found, types.FunctionType | types.MethodType)
         if python or (function.place is not None and self.class_of(function) is not None):
             try:
@@ -164,6 +174,24 @@ class Calls(Recursions, Caching):
                 if python:
                     return self.unread(function, args, keywords, node, str(error))
         return self.call_known(function, args, keywords, node)
+
+    def dispatched(
+        self, function: Known, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """A call of what ``functools.singledispatch`` made: of the function for the class of the
+        first argument, which is Python's class; a variable's when the function is traced.
+        """
+        first = args[0]
+        if isinstance(first, Choice):
+
+            def on(one: Any) -> Any:
+                return self.dispatched(function, [one, *args[1:]], keywords, node)
+
+            return self.distribute(first, on, node)
+        found, place = Names(function.object, function.place).find("dispatch")
+        self.needs.expect(place, found)
+        cls = self.type_of(first, node)
+        return self.call(self.known(found(cls), place.called(cls), node), args, keywords, node)
 
     def special(self, function: Any) -> bool:
         """Whether a Python function is known by itself, and not read."""
@@ -209,8 +237,6 @@ class Calls(Recursions, Caching):
 
     def closure_of(self, function: types.FunctionType, place: Any, node: ast.AST) -> Closure:
         """A Python function as a value."""
-        from .scope import Names
-
         reading = read.function(function)
         names = Names(function, place)
         text = reading.node

@@ -41,7 +41,7 @@ from .chained import (
     program,
 )
 from .leaving import goes_on, left_at, left_error, neither, takes_no_variable
-from .policy import Record, has_loop, may_ask_kind, may_print, record
+from .policy import Record, has_loop, may_ask_kind, may_print, record, tracing_differs
 from .programs import Left
 from .refuse import SourceError, Unreadable
 from .scope import Needs
@@ -50,6 +50,7 @@ from .walker import OTHER_LENGTH
 # Whether the call that is under way in a thread was seen to leave.
 _here = threading.local()
 PRINTED = "something in it takes no variables, and it has printed already"
+LEFT_OFTEN = "it was left too often"
 
 
 def known(made: Made) -> Record:
@@ -102,9 +103,18 @@ class Chosen:
         left = exit is not None or _here.__dict__.pop("left", False)
         if self.record.prints and not (left and goes_on(specialization, exit)):
             return self._printing(specialization, exit, args, kwargs)
-        if left and self.mode == "source" and not self.record.prints:
+        too_often = not left and specialization is not None and specialization.compiled is not None
+        differs = (left or too_often) and tracing_differs(self.inner)
+        if left and (self.mode == "source" or differs) and not self.record.prints:
             # What tracing does otherwise is not asked for.
             self._run(args, kwargs)
+        if too_often and differs:
+            failure: Exception = TypeError(LEFT_OFTEN)
+            try:
+                return self.read_once(args, kwargs, failure)
+            except Exception as error:
+                if error is not failure:
+                    raise
         try:
             return self._trace(args, kwargs)
         except Exception as error:
@@ -160,7 +170,7 @@ class Chosen:
                     raise
                 raise left_error(self.inner, specialization, exit, error) from error
         if exit is None:
-            return self.read_once(args, kwargs, TypeError("it was left too often"), prints=True)
+            return self.read_once(args, kwargs, TypeError(LEFT_OFTEN), prints=True)
         # It raises most likely.
         self._run(args, kwargs)
         raise left_error(self.inner, specialization, exit, TypeError(PRINTED))
@@ -250,8 +260,7 @@ class Chosen:
             if any(isinstance(leaf, Variable) for leaf in arguments.leaves):
                 return _traced(arguments.args, arguments.kwargs)
             if is_auto:
-                at_once = has_loop(self.inner) or may_print(self.inner)
-                if self.record.is_new(signature) and not at_once:
+                if self.record.is_new(signature) and not _is_compiled_at_once(self.inner):
                     return None
                 if has_array_jacobian(self.chain, arguments):
                     raise refuse.unsupported("the Jacobian of arrays, which is faster when traced,")
@@ -286,6 +295,13 @@ class Chosen:
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         """The arguments of a call, with the instances that are differentiated taken apart."""
         return Arguments.of(args, kwargs, opened_at(self.chain, args, kwargs))
+
+
+def _is_compiled_at_once(f: Callable[..., Any]) -> bool:
+    """Whether a function is compiled at its first call: one that has a loop, or that tracing may
+    do otherwise.
+    """
+    return has_loop(f) or may_print(f) or tracing_differs(f)
 
 
 def _is_deep() -> bool:

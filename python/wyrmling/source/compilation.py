@@ -42,6 +42,7 @@ from .names import Scope
 from .nested import Nested
 from .numbers import Numbers
 from .patterns import Patterns
+from .policy import is_dispatching
 from .raising import Ended
 from .reductions import Reductions
 from .result import OutputLeaf, Results, Returned
@@ -301,6 +302,7 @@ def _attempt(
     reading = read.function(callee.function)
     walker = Interpreter(_core.IrBuilder(reading.name, reading.file), needs, kept)
     walker.recursive = recursive
+    walker.roots = (f, *args, *kwargs.values())
     node = reading.node
     names = places.Names(callee.function, callee.place)
     walker.frames.append(Frame(None, reading, names, Scope()))
@@ -323,8 +325,13 @@ def _attempt(
     printed: Any = None
     returns = True
     try:
-        closure = walker.closure_of(callee.function, callee.place, node)
-        value = walker.inline(closure, [*first, *values], keywords | named, node)
+        first = [*first, *values]
+        if is_dispatching(callee.function) and first:
+            called = Known(callee.function, callee.place)
+            value = walker.dispatched(called, first, keywords | named, node)
+        else:
+            closure = walker.closure_of(callee.function, callee.place, node)
+            value = walker.inline(closure, first, keywords | named, node)
         found = walker.form_of(value, results, (), node)
         # What is printed are results after the others.
         beside = Results(results.ids)

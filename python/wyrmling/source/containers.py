@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import types
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,6 +31,7 @@ from .values import (
     Row,
     Single,
     Traced,
+    is_class_or_union,
     is_index,
     kind_of,
     sources_of,
@@ -354,7 +354,7 @@ class Containers(Walker):
         if self.is_array(owner) and not isinstance(owner, Reference):
             self.refuse(node, "a write to an array of integers", "use floats")
         if not isinstance(owner, Reference):
-            self.leave("this has no items that can be assigned", node)
+            self.leave_with("this has no items that can be assigned", node, owner)
         contents = self.contents(owner, node)
         if isinstance(contents, ListContents) and self._loosened_for(index, owner, node):
             contents = self.contents(owner, node)
@@ -389,7 +389,7 @@ class Containers(Walker):
     def delete_item(self, owner: Any, index: Any, node: ast.AST) -> None:
         """``del owner[index]``."""
         if not isinstance(owner, Reference):
-            self.leave("this has no items that can be deleted", node)
+            self.leave_with("this has no items that can be deleted", node, owner)
         contents = self.contents(owner, node)
         if not self._takes_keys(owner):
             index = self.as_index(index, node)
@@ -463,8 +463,8 @@ class Containers(Walker):
             self.update(made, right, node)
             return made
         if isinstance(left, Known) and isinstance(right, Known):
-            classes = [type(one.object) in (type, types.UnionType) for one in (left, right)]
-            if operator == "BitOr" and all(classes):
+            both = left.object, right.object
+            if operator == "BitOr" and all(map(is_class_or_union, both)):
                 return Known(left.object | right.object)
             plain = (set, frozenset, dict, list, type)
             if isinstance(left.object, plain) or isinstance(right.object, plain):
@@ -473,7 +473,7 @@ class Containers(Walker):
         if isinstance(left, Known) and isinstance(left.object, str) and operator == "Mod":
             return self.filled_in("%", left.object, right, node)
         if isinstance(left, Row | Reference | Applied | MethodOf | Known | Number):
-            self.leave("Python has no such operator for these", node)
+            self.leave_with("Python has no such operator for these", node, left, right)
         return self.refuse(node, "this operator on these", "compute with numbers or arrays")
 
     def list_or_row(self, value: Any, node: ast.AST) -> tuple[type, list[Any]] | None:

@@ -18,6 +18,7 @@ import numpy as np
 from .._core import Variable
 from ..ragged import Ragged
 from . import scope as places
+from .arguments import Opened
 from .form import refuse_own_methods
 from .join import Retag
 from .refuse import Unreadable
@@ -26,6 +27,7 @@ from .values import (
     ELEMENTS,
     KINDS,
     STORED,
+    Array,
     Choice,
     Known,
     Lost,
@@ -269,3 +271,26 @@ class Environment(Walker):
             self.needs.expect(found.place, found.get)
             return self.call(Known(found.get, found.place), [value], {}, node)
         return self.known(found[0], found[1], node)
+
+    def are_one(self, left: Any, right: Any) -> bool | None:
+        """Whether two arrays, lists, dicts or instances that exist outside are one object, which
+        holds at calls where it is the same; None of others.
+        """
+        where = [self._outer_place(value) for value in (left, right)]
+        if None in where or type(left) is not type(right):
+            return None
+        if where[0] == where[1]:
+            return True
+        found = [place.read(self.roots) for place in where]
+        if any(one is places.ABSENT or isinstance(one, Opened) for one in found):
+            return None
+        are_one = found[0] is found[1]
+        self.needs.pair(*where, are_one)
+        return are_one
+
+    def _outer_place(self, value: Any) -> Any:
+        if isinstance(value, Array):
+            return self.outer_arrays.get(value.id) if value.outer else None
+        if isinstance(value, Reference):
+            return self.outer_places.get(value.address)
+        return value.place if isinstance(value, Single) else None

@@ -44,7 +44,7 @@ MANY = "an integer of more than 53 bits in a list of computed length"
 # Functions of NumPy for which a list is the array of its items.
 OF_LISTS = frozenset(
     {"sum", "mean", "prod", "max", "min", "amax", "amin", "std", "var", "dot", "cumsum", "cumprod"}
-    | {"diff", "array", "asarray", "median", "average", "square", "stack"}
+    | {"diff", "array", "asarray", "median", "average", "square", "stack", "argmin", "argmax"}
 )
 
 

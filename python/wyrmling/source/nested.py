@@ -202,6 +202,8 @@ class Nested(Walker):
         """The value, and the gradient by each leaf of the arguments."""
         outer = Outer(self.builder, self.state)
         kept = self.hidden, self.places, self.captured, self.outer, self.held, self.statement
+        # Of this program alone are the numbers by which arrays of the caller's are found again.
+        outer_arrays, self.outer_arrays = self.outer_arrays, {}
         self.builder = _core.IrBuilder("derivative")
         self.hidden, self.places, self.captured, self.outer = {}, [], [], {}
         self.held, self.statement = [], 0
@@ -217,11 +219,14 @@ class Nested(Walker):
             moved = {name: self._moved(one, outer, node) for name, one in keywords.items()}
             given = self._moved(function, outer, node)
             try:
-                value = self.settled(self.call(given, moved_args, moved, node), node)
+                value = self.call(given, moved_args, moved, node)
             except Ended:
                 value = None
             if value is None:
                 raise _NoValue
+            if isinstance(value, Choice):
+                value = self.distribute(value, lambda one: self._as_float(one, node), node)
+                value = self.settled(value, node)
             value = number_in(self, value)
             constant = isinstance(value, Known) and kind_of(value) in REAL
             if not constant and not (isinstance(value, Number) and value.kind in REAL):
@@ -234,11 +239,23 @@ class Nested(Walker):
         finally:
             self.builder, self.state = outer.builder, outer.state
             self.hidden, self.places, self.captured, self.outer, self.held, self.statement = kept
+            self.outer_arrays = outer_arrays
         if value is None:
             self.leave("a function that always raises is differentiated", node)
         # What it captures are its last parameters.
         outer.ids += [self.known(one, place, node).id for one, place in captured]
         return self._inlined(program, value, leaves, outer, node)
+
+    def _as_float(self, value: Any, node: ast.AST) -> Any:
+        """A result that is a float of Python's on some ways and NumPy's on others, which has one
+        gradient; anything else as it is, but for integers, which have none.
+        """
+        value = number_in(self, value)
+        if kind_of(value) in ("int", "bool"):
+            self.leave("the gradient of an integer", node)
+        if kind_of(value) not in ("float", "float64"):
+            return value
+        return Number("float", self.id_of(value))
 
     def _fresh(self, value: Any, leaves: list[Any], outer: Outer, node: ast.AST) -> Any:
         """An argument that is differentiated, with a parameter for each of its leaves."""

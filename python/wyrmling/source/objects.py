@@ -176,14 +176,17 @@ class Objects(Walker):
         if cls is None:
             return None
         member = member_of(cls, name, None)
-        if not isinstance(member, types.FunctionType):
-            return None
         if isinstance(value, Known):
             place = value.place.type().attribute(name)
         else:
             contents = self.state.heap[value.address]
             assert isinstance(contents, InstanceContents)
             place = None if contents.place is None else contents.place.attribute(name)
+        if not isinstance(member, types.FunctionType):
+            if place is not None and not hasattr(cls, name):
+                # It may get one.
+                self.needs.absent(place)
+            return None
         if place is not None:
             self.needs.expect(place, member)
         if dataclasses.is_dataclass(cls) and member.__code__.co_filename == "<string>":
@@ -293,9 +296,12 @@ class Objects(Walker):
             if isinstance(asked, types.FunctionType) and type(each) is not abc.ABCMeta:
                 self.refuse(node, "a class whose own class says what isinstance is", "ask its type")
         try:
-            return Known(issubclass(self.type_of(value, node), wanted))
+            found = issubclass(self.type_of(value, node), wanted)
         except TypeError:
             self.leave("isinstance of no class", node)
+        if not found:
+            self.needs.no_subclass(wanted)
+        return Known(found)
 
     def ask_kind(self, value: Any) -> None:
         """Notes that the way depends on what kind of object a value is: if it is differentiated,

@@ -4,13 +4,16 @@ names: those files need not import one another.
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 class Operations:
     """What one part does for others."""
 
     printed: Any
     """The cell of what is printed, if something is (``texts.py``)."""
+
+    def refuse(self, node: ast.AST, construct: str, advice: str) -> NoReturn:
+        """Raises the error that names a place in the text (``walker.py``)."""
 
     def decide(
         self,
@@ -290,6 +293,9 @@ class Operations:
 
     def member(self, value: Any, name: str, node: ast.AST) -> Any:
         """An attribute of an object that exists outside (``environment.py``)."""
+
+    def are_one(self, left: Any, right: Any) -> bool | None:
+        """Whether two objects that exist outside are one (``environment.py``)."""
 
     def update(self, owner: Any, other: Any, node: ast.AST, pairs: bool = False) -> None:
         """Gives a dict the items of another, or of pairs (``dicts.py``)."""

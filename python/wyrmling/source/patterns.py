@@ -108,6 +108,8 @@ class Patterns(Walker):
     def _sequence(self, pattern: ast.MatchSequence, subject: Any) -> Any:
         cls = self.type_of(subject, pattern)
         if not issubclass(cls, Sequence) or issubclass(cls, str | bytes | bytearray):
+            if self.class_of(subject) is not None:
+                self.needs.no_subclass(Sequence)
             return Known(False)
         items = self.items(subject, pattern)
         stars = [at for at, one in enumerate(pattern.patterns) if isinstance(one, ast.MatchStar)]
@@ -144,6 +146,8 @@ class Patterns(Walker):
 
     def _mapping_pattern(self, pattern: ast.MatchMapping, subject: Any) -> Any:
         if not issubclass(self.type_of(subject, pattern), Mapping):
+            if self.class_of(subject) is not None:
+                self.needs.no_subclass(Mapping)
             return Known(False)
         contents = self.contents(subject, pattern) if isinstance(subject, Reference) else None
         if not isinstance(contents, DictContents):
@@ -173,6 +177,7 @@ class Patterns(Walker):
             self.leave("a class pattern of no class", pattern)
         self.ask_kind(subject)
         if not issubclass(self.type_of(subject, pattern), cls):
+            self.needs.no_subclass(cls)
             return Known(False)
         tests = []
         if pattern.patterns and cls in BUILTIN:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._core import SpecializationTable
@@ -26,6 +27,8 @@ MOST_LOOKED_AT = 50
 KINDS_ASKED = frozenset({"isinstance", "type", "hasattr", "__class__"})
 
 _BACKWARD = frozenset(code for name, code in dis.opmap.items() if "JUMP_BACKWARD" in name)
+_IS = dis.opmap["IS_OP"]
+_DISPATCHING = functools.singledispatch(lambda _: None).__code__  # type: ignore[attr-defined]
 
 
 class Record:
@@ -92,12 +95,42 @@ def may_ask_kind(f: Callable[..., Any]) -> bool:
     return _mentions(f, KINDS_ASKED)
 
 
+def tracing_differs(f: Callable[..., Any]) -> bool:
+    """Whether a function, or one that it names, asks whether two objects are one, or is chosen by
+    the class of an argument (``functools.singledispatch``): a variable is another object than the
+    array that it stands for, and of another class. Not where it compares with a constant.
+    """
+    return any(
+        code is _DISPATCHING or (_IS in code.co_code[::2] and _compares_objects(code))
+        for code in _codes(f)
+    )
+
+
+def is_dispatching(f: Any) -> bool:
+    """Whether this is what ``functools.singledispatch`` made."""
+    return isinstance(f, types.FunctionType) and f.__code__ is _DISPATCHING
+
+
+def _compares_objects(code: types.CodeType) -> bool:
+    before = ""
+    for each in dis.get_instructions(code):
+        if each.opname == "IS_OP" and not before.startswith("LOAD_CONST"):
+            return True
+        before = each.opname
+    return False
+
+
 def _mentions(f: Callable[..., Any], names: frozenset[str]) -> bool:
     """Whether there is one of these names in a function, or in one that it names, and so on."""
+    return any(not names.isdisjoint(code.co_names) for code in _codes(f))
+
+
+def _codes(f: Callable[..., Any]) -> Iterator[types.CodeType]:
+    """The code of a function and of those inside of it, of functions that it names, and so on."""
     try:
         waiting: list[Any] = [read.callee(f).function]
     except Unreadable:
-        return False
+        return
     seen: set[types.CodeType] = set()
     while waiting and len(seen) < MOST_LOOKED_AT:
         function = waiting.pop()
@@ -108,8 +141,7 @@ def _mentions(f: Callable[..., Any], names: frozenset[str]) -> bool:
         codes = [code]
         while codes:
             each = codes.pop()
-            if not names.isdisjoint(each.co_names):
-                return True
+            yield each
             codes += [one for one in each.co_consts if isinstance(one, types.CodeType)]
             found = [function.__globals__.get(name) for name in each.co_names]
             waiting += [one for one in found if isinstance(one, types.FunctionType)]
@@ -117,7 +149,6 @@ def _mentions(f: Callable[..., Any], names: frozenset[str]) -> bool:
             with contextlib.suppress(ValueError):
                 if isinstance(cell.cell_contents, types.FunctionType):
                     waiting.append(cell.cell_contents)
-    return False
 
 
 def has_loop(f: Callable[..., Any]) -> bool:

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import ast
 import builtins
+import types
 from typing import Any, NoReturn
+
+import numpy as np
 
 from .frames import Frame, Handler
 from .operations import Operations
 from .values import Known, Number
+
+PLAIN = frozenset(
+    {type(None), bool, int, float, complex, str, bytes, tuple, range, slice, type, type(...)}
+    | {types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType}
+    | {type(NotImplemented), np.float64, np.float32, np.int64, np.bool_, np.ufunc}
+)
+"""The classes of objects of which it is known what operations Python has for them."""
 
 
 class Ended(Exception):
@@ -73,6 +83,18 @@ class Raising(Operations):
             self.builder.guard(held, self.exit(text, node))
             return
         self.decide(Number("bool", held), lambda: None, lambda: self.leave(text, node, error), node)
+
+    def leave_with(self, text: str, node: ast.AST, *values: Any) -> NoReturn:
+        """Ends the path where Python has no such operation for values of its own kinds. An object
+        of another class may have it: what follows would be run, though it was not read.
+        """
+        for value in values:
+            if isinstance(value, Known) and type(value.object) not in PLAIN:
+                kind = type(value.object).__qualname__
+                self.refuse(
+                    node, f"an object of {kind} here", "use numbers, tuples, lists or arrays"
+                )
+        self.leave(text, node)
 
     def leave(self, text: str, node: ast.AST, error: type[Exception] | None = None) -> NoReturn:
         """Ends the path: where nothing handles the exception, whoever runs the program calls the

@@ -319,7 +319,8 @@ def _matches(body: list[ast.stmt], node: FunctionNode, code: types.CodeType, mar
             if decorators:
                 node.decorator_list = decorators  # type: ignore[union-attr]
     wanted = _without_positions(code)
-    return any(_without_positions(each) == wanted for each in _codes_at(compiled, mark))
+    found = _codes_at(compiled, mark, code.co_name)
+    return any(_without_positions(each) == wanted for each in found)
 
 
 def _shift(node: FunctionNode, by: int) -> None:
@@ -336,12 +337,14 @@ def _shift(node: FunctionNode, by: int) -> None:
         waiting += ast.iter_child_nodes(each)
 
 
-def _codes_at(code: types.CodeType, line: int) -> Iterator[types.CodeType]:
-    """The outermost code objects of this line."""
+def _codes_at(code: types.CodeType, line: int, name: str) -> Iterator[types.CodeType]:
+    """The outermost code objects of this line and name: the function, not what makes the type
+    parameters of a generic one, which has the function among its constants.
+    """
     waiting = [code]
     while waiting:
         code = waiting.pop()
-        if code.co_firstlineno == line:
+        if code.co_firstlineno == line and code.co_name == name:
             yield code
         else:
             waiting += [each for each in code.co_consts if isinstance(each, types.CodeType)]

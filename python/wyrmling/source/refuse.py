@@ -321,9 +321,9 @@ TABLE |= _group(
         "Expression": _refused("what is evaluated", _TRACE),
         "FunctionType": _refused("a type comment", _TRACE),
         "TypeIgnore": _refused("a type comment", _TRACE),
-        "TypeVar": _refused("a type parameter", "define the type outside of the function"),
-        "TypeVarTuple": _refused("a type parameter", "define the type outside of the function"),
-        "ParamSpec": _refused("a type parameter", "define the type outside of the function"),
+        "TypeVar": _refused("a type parameter that is used", "write the type itself"),
+        "TypeVarTuple": _refused("a type parameter that is used", "write the type itself"),
+        "ParamSpec": _refused("a type parameter that is used", "write the type itself"),
     },
 )
 

@@ -15,6 +15,7 @@ is compared weakly where that is possible, so that what is kept for a function n
 
 from __future__ import annotations
 
+import abc
 import enum
 import inspect
 import struct
@@ -40,8 +41,8 @@ ABSENT = _Mark("ABSENT")
 Test = tuple[Any, ...]
 """What a result must be: ``("any",)``, ``("absent",)``, ``("is", object)``, ``("equal", value)``
 of exactly that type, ``("instance", class)`` exactly, ``("tuple" | "list", length)``, or ``("dict",
-keys)`` in that order, ``("names", names)`` of a class's members; the native module knows more, for
-what is an argument or a hidden one.
+keys)`` in that order, ``("names", names)`` of a class's members, ``("same", slot)`` or
+``("distinct", (slot,))``; the native module knows more, for what is an argument or a hidden one.
 """
 
 Step = tuple[str, int, Any, Test]
@@ -54,7 +55,8 @@ class Place(NamedTuple):
     The kinds: ``root`` (``key`` 0 is what is called, then its positional arguments, then those by
     keyword in the order of the call), ``cell`` (contents, by the position among ``__closure__``),
     ``global`` (a name in a function's globals, else in its builtins), ``attribute``, ``item``,
-    ``length``, ``type``, and of a function ``code``, ``defaults`` and ``kwdefaults``.
+    ``length``, ``type``, of a function ``code``, ``defaults`` and ``kwdefaults``, ``called`` (what
+    it gives for a class), and of anything ``registrations``.
     """
 
     base: Place | None
@@ -97,6 +99,14 @@ class Place(NamedTuple):
         """The defaults of keyword-only parameters of the function here: a dict, or None."""
         return Place(self, "kwdefaults", None)
 
+    def called(self, cls: Any) -> Place:
+        """What the function here gives for a class."""
+        return Place(self, "called", cls)
+
+    def registrations(self) -> Place:
+        """A number that is another one after each call of ``ABC.register``."""
+        return Place(self, "registrations", None)
+
     def read(self, roots: tuple[Any, ...]) -> Any:
         """What is here at a call of ``roots[0]`` with the arguments that follow; ABSENT if nothing
         is. It is what the native module does at each call, step by step.
@@ -138,6 +148,10 @@ def take(kind: str, base: Any, key: Any) -> Any:
             return base[key]
         if kind == "length":
             return len(base)
+        if kind == "called":
+            return base(key)
+        if kind == "registrations":
+            return abc.get_cache_token()
         return type(base) if kind == "type" else getattr(base, f"__{kind}__")
     except (LookupError, AttributeError, TypeError, ValueError):
         return ABSENT
@@ -149,6 +163,7 @@ class Needs:
     def __init__(self) -> None:
         self._tests: dict[Place, list[Test]] = {}
         self._hidden: dict[Place, int] = {}
+        self._pairs: dict[tuple[Place, Place], bool] = {}
 
     def test(self, place: Place, test: Test) -> None:
         """What is here must pass a test at each call."""
@@ -195,6 +210,21 @@ class Needs:
         """There must be a dict here with the keys of this one, in that order."""
         self.test(place, ("dict", tuple(found)))
 
+    def pair(self, place: Place, other: Place, are_one: bool) -> None:
+        """Whether what is here and there is one object has to be the same at each call."""
+        self._pairs[place, other] = are_one
+
+    def no_subclass(self, classes: Any) -> None:
+        """That something is of none of these classes holds until a class is registered, if one of
+        them takes registrations.
+        """
+        waiting = [classes]
+        while waiting:
+            each = waiting.pop()
+            if isinstance(each, abc.ABCMeta):
+                self.test(FUNCTION.registrations(), ("equal", abc.get_cache_token()))
+            waiting += each if isinstance(each, tuple) else getattr(each, "__args__", ())
+
     def hidden(self, place: Place) -> int:
         """The number of a hidden argument, which is read here at each call."""
         return self._hidden.setdefault(place, len(self._hidden))
@@ -224,6 +254,11 @@ class Needs:
                 steps += [("self", at, None, test) for test in tests]
         for place in self._hidden:
             slot(place)
+        for (place, other), are_one in self._pairs.items():
+            there = slot(other)
+            here = slot(place)
+            test = ("same", there) if are_one else ("distinct", (there,))
+            steps.append(("self", here, None, test))
         return steps, slots
 
     def missed(self, roots: tuple[Any, ...]) -> str | None:
@@ -233,7 +268,12 @@ class Needs:
         found = list(roots)
         for kind, base, key, test in steps:
             found.append(found[base] if kind == "self" else take(kind, found[base], key))
-            if not passes(found[-1], test):
+            if test[0] in ("same", "distinct"):
+                there = test[1] if test[0] == "same" else test[1][0]
+                passed = (found[-1] is found[there]) == (test[0] == "same")
+            else:
+                passed = passes(found[-1], test)
+            if not passed:
                 return str(names[base if kind == "self" else len(found) - 1])
         return None
 

@@ -178,7 +178,7 @@ class Sequences(Walker):
         own = (inspect.getattr_static(kind, name, None) for name in ("__iter__", "__getitem__"))
         if any(isinstance(one, FunctionType) for one in own):
             self.refuse(node, f"going through an object of {kind.__qualname__}", "make it a tuple")
-        self.leave("this cannot be gone through", node)
+        self.leave_with("this cannot be gone through", node, Known(found))
 
     def view_items(self, kind: str, owner: Any, node: ast.AST) -> list[Any]:
         """What a view of a dict has now."""

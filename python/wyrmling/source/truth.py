@@ -376,6 +376,8 @@ class Truth(Walker):
             plain = kind_of(left) is not None or isinstance(left.object, str | bytes | tuple)
             if not plain and kind_of(right) is None:
                 return Known(left.object is right.object)
+        if (found := self.are_one(left, right)) is not None:
+            return Known(found)
         if isinstance(left, Reference) and isinstance(right, Reference):
             own = self.contents(left, node)
             if left == right and isinstance(own, InstanceContents):

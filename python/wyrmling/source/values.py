@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import struct
+import types
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -446,3 +447,9 @@ def nothing() -> None:
 def sample(like: Array) -> npt.NDArray[Any]:
     """An array of zeros that is like one that was seen."""
     return np.zeros(like.shape, like.dtype)
+
+
+def is_class_or_union(found: Any) -> bool:
+    """Whether this is a class of which ``|`` makes a union, or a union."""
+    own = isinstance(found, type) and type(found).__or__ is type.__or__
+    return own or isinstance(found, types.UnionType)

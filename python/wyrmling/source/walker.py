@@ -101,6 +101,8 @@ class Walker(Raising):
         self.node: ast.AST = ast.Pass()
         self.hidden: dict[int, Any] = {}
         self.places: list[Any] = []
+        # What is called, and the arguments, of the call for which it is read.
+        self.roots: tuple[Any, ...] = ()
         self.captured: list[Any] = []
         self.outer: dict[Any, Reference] = {}
         self.outer_places: dict[int, Any] = {}

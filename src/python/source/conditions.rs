@@ -52,11 +52,16 @@ impl HeldIdentity {
         }
     }
 
-    fn is_dead(&self, py: Python<'_>) -> bool {
+    /// The object, if it is still there.
+    fn object<'py>(&self, py: Python<'py>) -> Option<Object<'py>> {
         match self {
-            HeldIdentity::Strong(_) => false,
-            HeldIdentity::Weak(_, weak) => weak.bind(py).upgrade().is_none(),
+            HeldIdentity::Strong(own) => Some(own.bind(py).clone()),
+            HeldIdentity::Weak(_, weak) => weak.bind(py).upgrade(),
         }
+    }
+
+    fn is_dead(&self, py: Python<'_>) -> bool {
+        self.object(py).is_none()
     }
 }
 
@@ -69,6 +74,10 @@ enum SlotReading {
     Item(Py<PyAny>),
     Length,
     Type,
+    /// What a function gives for a class, as that of `functools.singledispatch` which chooses does.
+    Called(HeldIdentity),
+    /// What `abc.get_cache_token` gives: another number after each `ABC.register`.
+    Registrations,
 }
 
 /// What a slot must hold. `PySpecialization` says what each is for.
@@ -119,6 +128,8 @@ impl SlotReading {
             "item" => SlotReading::Item(ComparedConstant::new("item", key)?.0),
             "length" => SlotReading::Length,
             "type" => SlotReading::Type,
+            "called" => SlotReading::Called(HeldIdentity::of(key)),
+            "registrations" => SlotReading::Registrations,
             "code" => SlotReading::Attribute(intern!(py, "__code__").clone().unbind()),
             "defaults" => SlotReading::Attribute(intern!(py, "__defaults__").clone().unbind()),
             "kwdefaults" => SlotReading::Attribute(intern!(py, "__kwdefaults__").clone().unbind()),
@@ -141,6 +152,13 @@ impl SlotReading {
             SlotReading::Item(key) => base.get_item(key.bind(py)),
             SlotReading::Length => Ok(base.len()?.into_pyobject(py)?.into_any()),
             SlotReading::Type => Ok(base.get_type().into_any()),
+            SlotReading::Called(class) => {
+                let class = class.object(py).ok_or_else(|| PyLookupError::new_err(()))?;
+                base.call1((class,))
+            }
+            SlotReading::Registrations => py
+                .import(intern!(py, "abc"))?
+                .call_method0(intern!(py, "get_cache_token")),
         }
     }
 }
@@ -370,6 +388,9 @@ impl Conditions {
             if let Test::Is(HeldIdentity::Strong(object))
             | Test::Instance(HeldIdentity::Strong(object)) = &step.test
             {
+                visit.call(object)?;
+            }
+            if let SlotReading::Called(HeldIdentity::Strong(object)) = &step.reading {
                 visit.call(object)?;
             }
         }

@@ -37,7 +37,8 @@ struct BoundFunction {
 ///
 /// Kinds: ``'self'``, ``'cell'``, ``'global'`` (of a function, else in its builtins),
 /// ``'attribute'``, ``'item'``, ``'length'``, ``'type'``, ``'code'``, ``'defaults'``,
-/// ``'kwdefaults'``. Tests: ``('any',)``, ``('absent',)``, ``('is', object)``, held weakly where
+/// ``'kwdefaults'``, ``'called'`` (with a class), ``'registrations'`` (how often ``ABC.register``
+/// was called). Tests: ``('any',)``, ``('absent',)``, ``('is', object)``, held weakly where
 /// that can be, ``('equal', constant)`` of that type, ``('kind', 'float' | 'int' | 'bool' |
 /// 'float64' | 'float32' | 'int64')`` and ``('array', dtype, ndim)``, exactly of these types,
 /// ``('tuple' | 'list', length)``, ``('names', names)`` of a class's members, ``('dict', keys)``,

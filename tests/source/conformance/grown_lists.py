@@ -290,3 +290,12 @@ def slices_and_deletion_at_an_index_of_a_float(x):
     del items[at]
     items.insert(at, 9.0 * x)
     return total + items.pop(at) + sum(items)
+
+
+@at(V)
+@at(np.array([2.0, 0.4]))
+def the_nearest_of_some(x):
+    centres = np.array([[0.0, 1.0], [1.0, -1.0], [2.0, 0.5]])
+    nearest = np.argmin([np.sum((x[:2] - c) ** 2) for c in centres])
+    farthest = np.argmax([abs(x[0] - c[0]) for c in centres])
+    return np.sum(centres[nearest] * x[:2]) + centres[farthest, 0] * x[0]
