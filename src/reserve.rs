@@ -21,7 +21,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::HashMap;
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash};
 use std::hint::black_box;
 #[cfg(feature = "python")]
 use std::{
@@ -147,7 +147,7 @@ impl<A: smallvec::Array> Grow for SmallVec<A> {
     }
 }
 
-impl<K: Eq + Hash, V> Grow for HashMap<K, V> {
+impl<K: Eq + Hash, V, S: BuildHasher> Grow for HashMap<K, V, S> {
     #[inline]
     fn try_grow(&mut self, more: usize) -> bool {
         self.try_reserve(more).is_ok()

@@ -141,6 +141,24 @@ def test_rows_and_wide_numbers_are_read_in_place(tmp_path: Path) -> None:
     assert_same(*results)
 
 
+@pytest.mark.parametrize("dtype", [">f4", ">f8", ">i4"])
+def test_rows_of_the_other_order_of_bytes_are_taken_as_in_memory(
+    tmp_path: Path, dtype: str
+) -> None:
+    rows = np.random.default_rng(0).integers(0, 5, (60, 3)).astype(dtype)
+
+    def loss(w: Any, x: Any) -> Any:
+        return (w[x].sum() if dtype == ">i4" else w[0] * x.sum() - x[1]) ** 2
+
+    found = []
+    for column in (rows, mapped(tmp_path / "rows.npy", rows)):
+        w = wy.Parameter(np.linspace(0.1, 0.5, 5))
+        optimizer = wy.SGD(lr=1e-3)
+        wy.fit(loss, {"x": column}, parameters={"w": w}, optimizer=optimizer, batch_size=8)
+        found.append(w.value.tolist())
+    assert found[0] == found[1]
+
+
 def test_threads_in_turn_give_equal_bits_and_all_samples(tmp_path: Path) -> None:
     data = columns(LONG)
     files = {name: mapped(tmp_path / f"{name}.npy", values) for name, values in data.items()}

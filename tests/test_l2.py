@@ -154,6 +154,66 @@ def test_a_loss_of_one_sample_knows_its_samples(per: str) -> None:
         assert v.value == pytest.approx([1 - LR * (4 + 0.2 * (4 if per == "sample" else 1))] * 2)
 
 
+@pytest.mark.parametrize("batch_size", [1, 3])
+@pytest.mark.parametrize(("kind", "settings"), OPTIMIZERS)
+def test_a_lookup_that_a_sample_repeats_counts_once(
+    kind: str, settings: dict[str, Any], batch_size: int
+) -> None:
+    """In each turn of a loop, after one, and of several rows: as one that has a name."""
+
+    def named(w: Any, v: Any, u: int, items: Any) -> Any:
+        row, rows = w[u], v[items]
+        total = 0.0
+        for item in items:
+            each = v[item]
+            total += row @ each + each.sum()
+        return total + (rows @ row).sum() + row.sum() + rows.sum()
+
+    def repeated(w: Any, v: Any, u: int, items: Any) -> Any:
+        total = 0.0
+        for item in items:
+            total += w[u] @ v[item] + v[item].sum()
+        return total + (v[items] @ w[u]).sum() + w[u].sum() + v[items].sum()
+
+    columns = {
+        "u": [0, 1, 1, 2, 1],
+        "items": wy.Ragged.from_list([[0, 1], [2, 3, 0], [1, 1], [3, 2, 3], [0]]),
+    }
+    found = []
+    for loss in (named, repeated):
+        rng = np.random.default_rng(0)
+        tables = {"w": (3, 4), "v": (4, 4)}
+        trained = {name: wy.Parameter(rng.normal(size=shape)) for name, shape in tables.items()}
+        optimizer = getattr(wy, kind)(lr=1e-4, l2=L2, l2_per="sample", **settings)
+        wy.fit(loss, columns, parameters=trained, optimizer=optimizer, batch_size=batch_size)
+        found.append([one.value for one in trained.values()])
+    # Plain steps shrink a row between its gradients, whose order is another.
+    tolerance = 1e-6 if kind == "SGD" and not settings else 1e-12
+    for once, again in zip(*found, strict=True):
+        np.testing.assert_allclose(again, once, rtol=tolerance)
+
+
+def test_items_that_a_sample_has_twice_count_twice() -> None:
+    """In one lookup of all, and one after the other."""
+
+    def at_once(w: Any, items: Any) -> Any:
+        return w[items].sum()
+
+    def in_turn(w: Any, items: Any) -> Any:
+        total = 0.0
+        for item in items:
+            total += w[item].sum()
+        return total
+
+    for loss in (at_once, in_turn):
+        w = wy.Parameter(np.ones((3, 2)))
+        items = wy.Ragged.from_list([[0, 1, 1], [2]])
+        optimizer = wy.SGD(lr=LR, momentum=0.5, l2=L2, l2_per="sample")
+        wy.fit(loss, {"items": items}, parameters={"w": w}, optimizer=optimizer, batch_size=2)
+        want = 1 - LR * (1 + L2) * np.array([1, 2, 1])
+        np.testing.assert_allclose(w.value, want[:, None].repeat(2, 1), rtol=1e-12)
+
+
 @pytest.mark.parametrize("per", ["step", "sample"])
 @pytest.mark.parametrize("shape", [(1,), (1, 3)])
 @pytest.mark.parametrize("batch_size", [1, 4, 8])

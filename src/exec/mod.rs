@@ -59,4 +59,4 @@ pub(crate) use rows::RowTerms;
 pub use sample_loss::SampleLoss;
 pub(crate) use sample_loss::{SampleResult, TableGradient};
 pub(crate) use sample_program::SampleProgram;
-pub(crate) use table_rows::RowRecords;
+pub(crate) use table_rows::{Collected, RowRecords};

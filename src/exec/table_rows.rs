@@ -13,25 +13,43 @@
 //! result is summed to what the function returns, so that it is never dropped; and only operators with
 //! kernels for single elements move out of loops.
 //!
+//! Where a penalty counts each lookup of a sample, one that the sample repeats counts once, as in a plan, which has the
+//! rows of one index as one part: the gradient of the second is added to that of the first ([`Collected`]). Here lookups
+//! are the same if their indices are the same numbers, but for those of several turns of a loop whose index differs
+//! from turn to turn: an item that is there twice counts twice, as in one lookup of all items.
+//!
 //! Limits: both are for functions that the trainer runs while it holds the tables' locks. There is no
 //! forward mode and no second derivative of them.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
 use super::lookup;
-use crate::array::{DType, Slice, SliceMut, Type, Typed, View, ViewMut, with_real};
+use crate::array::{DType, Slice, SliceMut, Type, Typed, View, ViewMut, element_count, with_real};
 use crate::error::{Error, Result};
 use crate::reserve;
 use crate::rules::{Ex, Gather, Operator, arity, check_indices};
 use crate::table::Table;
 
+/// Which lookup of a function it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Site {
+    /// Which of the thread's records gets the gradient.
+    pub record: usize,
+    /// Its number among all of the function.
+    pub number: usize,
+    /// Whether its index depends on the turn of a loop.
+    pub turns: bool,
+}
+
 /// Copies of rows of a table at the indices of operand 1. See the [module documentation](self).
 #[derive(Debug)]
 pub(super) struct TableRows {
     table: Arc<Table>,
-    /// Which of the thread's records gets the gradient.
-    record: usize,
+    site: Site,
 }
 
 impl TableRows {
@@ -40,8 +58,8 @@ impl TableRows {
     /// # Safety
     /// It is evaluated only while the lock of the table is held, for this thread alone or shared with
     /// others that reach the table by moves.
-    pub(super) unsafe fn new(table: Arc<Table>, record: usize) -> Self {
-        TableRows { table, record }
+    pub(super) unsafe fn new(table: Arc<Table>, site: Site) -> Self {
+        TableRows { table, site }
     }
 }
 
@@ -67,15 +85,15 @@ impl Operator for TableRows {
     }
 
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let record = self.record;
-        (i == 0).then(|| x[0].with_new(CollectRows { record }, &[g, x[1]]))
+        let site = self.site;
+        (i == 0).then(|| x[0].with_new(CollectRows { site }, &[g, x[1]]))
     }
 }
 
 /// Appends the rows that are operand 1, at the indices of operand 2, to records of the thread.
 #[derive(Debug)]
 struct CollectRows {
-    record: usize,
+    site: Site,
 }
 
 impl Operator for CollectRows {
@@ -90,8 +108,8 @@ impl Operator for CollectRows {
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         with_real!(out.data.dtype(), T => T::slice_mut(&mut out.data).fill(T::default()));
-        RECORDS.with_borrow_mut(|records| match records.get_mut(self.record) {
-            Some(record) => record.append(args[2].indices(), &args[1]),
+        RECORDS.with_borrow_mut(|records| match records.get_mut(self.site.record) {
+            Some(collected) => collected.append(self.site, args[2].indices(), &args[1]),
             None => Err(Error::State(
                 "collect_rows: nothing is collected here".into(),
             )),
@@ -173,6 +191,17 @@ impl RowRecords {
         }
     }
 
+    /// Adds rows to those from the one that begins at this number on.
+    fn add(&mut self, start: usize, rows: &View<'_>) {
+        fn all<T: Copy + std::ops::AddAssign>(to: &mut [T], from: &[T]) {
+            to.iter_mut().zip(from).for_each(|(to, &x)| *to += x);
+        }
+        match self {
+            RowRecords::F32(_, to) => all(&mut to[start..], rows.real::<f32>()),
+            RowRecords::F64(_, to) => all(&mut to[start..], rows.real::<f64>()),
+        }
+    }
+
     fn append(&mut self, indices: &[u32], rows: &View<'_>) -> Result<()> {
         fn all<T: Copy>(to: &mut Vec<T>, from: &[T]) -> Result<()> {
             reserve::grow(to, from.len())?;
@@ -186,15 +215,98 @@ impl RowRecords {
     }
 }
 
+/// The lookups of a sample that have the same indices.
+#[derive(Debug, Default)]
+struct Repeats {
+    /// Where the rows begin, of each turn in which they were looked up.
+    starts: SmallVec<[usize; 1]>,
+    /// How often each site that turns has looked them up.
+    turns: SmallVec<[(usize, usize); 2]>,
+}
+
+impl Repeats {
+    /// For which time they are looked up at a site.
+    fn turn(&mut self, site: Site) -> Result<usize> {
+        if !site.turns {
+            return Ok(0);
+        }
+        match self
+            .turns
+            .iter_mut()
+            .find(|(number, _)| *number == site.number)
+        {
+            Some((_, count)) => {
+                *count += 1;
+                Ok(*count - 1)
+            }
+            None => {
+                reserve::grow(&mut self.turns, 1)?;
+                self.turns.push((site.number, 1));
+                Ok(0)
+            }
+        }
+    }
+}
+
+/// The rows of the gradient of one table that samples of a batch have left.
+#[derive(Debug)]
+pub(crate) struct Collected {
+    pub records: RowRecords,
+    /// The lookups of a sample by their indices, if what it repeats counts once.
+    lookups: Option<FxHashMap<SmallVec<[u32; 4]>, Repeats>>,
+}
+
+impl Collected {
+    /// None, of a table with this element type; whether what a sample repeats counts once.
+    pub(crate) fn new(dtype: DType, counts_once: bool) -> Self {
+        Collected {
+            records: RowRecords::new(dtype),
+            lookups: counts_once.then(FxHashMap::default),
+        }
+    }
+
+    /// What comes is of another sample.
+    pub(super) fn begin_sample(&mut self) {
+        if let Some(lookups) = &mut self.lookups {
+            lookups.clear();
+        }
+    }
+
+    fn append(&mut self, site: Site, indices: &[u32], rows: &View<'_>) -> Result<()> {
+        if let Some(lookups) = &mut self.lookups
+            && !indices.is_empty()
+        {
+            if !lookups.contains_key(indices) {
+                let mut key = SmallVec::new();
+                reserve::grow(&mut key, indices.len())?;
+                key.extend_from_slice(indices);
+                reserve::grow(lookups, 1)?;
+                lookups.insert(key, Repeats::default());
+            }
+            if let Some(repeats) = lookups.get_mut(indices) {
+                let turn = repeats.turn(site)?;
+                if let Some(&start) = repeats.starts.get(turn) {
+                    let width = element_count(rows.shape)? / indices.len();
+                    self.records.add(start * width, rows);
+                    return Ok(());
+                }
+                reserve::grow(&mut repeats.starts, 1)?;
+                repeats.starts.push(self.records.indices().len());
+            }
+        }
+        self.records.append(indices, rows)
+    }
+}
+
 thread_local! {
     /// What is collected by the function that runs in this thread, for each of its tables.
-    static RECORDS: RefCell<Vec<RowRecords>> = const { RefCell::new(Vec::new()) };
+    static RECORDS: RefCell<Vec<Collected>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Runs `work`, in which the rows of gradients are appended to `records`.
-pub(super) fn collecting<R>(records: &mut Vec<RowRecords>, work: impl FnOnce() -> R) -> R {
+pub(super) fn collecting<R>(records: &mut Vec<Collected>, work: impl FnOnce() -> R) -> R {
     /// Gives the records back, also if the work panics.
-    struct Collecting<'r>(&'r mut Vec<RowRecords>);
+    struct Collecting<'r>(&'r mut Vec<Collected>);
     impl Drop for Collecting<'_> {
         fn drop(&mut self) {
             RECORDS.with_borrow_mut(|here| std::mem::swap(here, self.0));

@@ -41,7 +41,7 @@ impl StepTarget<'_> {
     }
 
     /// Whether the penalty counts each time that a row occurs.
-    pub(super) fn counts_occurrences(&self) -> bool {
+    pub(crate) fn counts_occurrences(&self) -> bool {
         self.settings.l2 != 0.0 && self.settings.l2_per == L2Per::Sample
     }
 

@@ -23,7 +23,8 @@ use super::worker::BatchStep;
 use crate::array::{Array, Dense, Number, Shape, Slice, Typed, element_count, with_real};
 use crate::error::{Error, Result};
 use crate::exec::{
-    Leaf, LossArgument, RowRecords, SampleLoss, SampleProgram, SampleResult, TableGradient,
+    Collected, Leaf, LossArgument, RowRecords, SampleLoss, SampleProgram, SampleResult,
+    TableGradient,
 };
 use crate::interrupt::Poller;
 use crate::ir::Datum;
@@ -169,7 +170,7 @@ pub(super) struct FunctionStep<'a> {
     open: Vec<(usize, LossArgument)>,
     /// The shape of each feed's value.
     shapes: Vec<Shape>,
-    records: Vec<RowRecords>,
+    collected: Vec<Collected>,
     trained: Vec<SummedParameter<'a>>,
     /// Samples in the batch at hand.
     samples: usize,
@@ -302,15 +303,18 @@ impl<'a> FunctionStep<'a> {
                 },
             })
         });
-        let trained = trained.collect::<Result<_>>()?;
+        let trained = trained.collect::<Result<Vec<SummedParameter<'_>>>>()?;
         let (args, open) = loss.loss.arguments();
-        let dtypes = tables.iter().map(|table| table.ty().dtype);
+        let collected = trained.iter().map(|one| {
+            let target = &one.table.target;
+            Collected::new(target.table.ty().dtype, target.counts_occurrences())
+        });
         Ok(FunctionStep {
             loss,
             args,
             open,
             shapes: feeds.sample_shapes().collect(),
-            records: dtypes.map(RowRecords::new).collect(),
+            collected: collected.collect(),
             trained,
             samples: 0,
             left: None,
@@ -328,7 +332,9 @@ impl BatchStep for FunctionStep<'_> {
     unsafe fn run(&mut self, staged: &[InputBuffer], samples: Range<usize>) -> Result<f64> {
         let (loss, values) = (&self.loss.loss, &self.loss.values);
         self.samples = samples.len();
-        self.records.iter_mut().for_each(RowRecords::clear);
+        for collected in &mut self.collected {
+            collected.records.clear();
+        }
         for (at, argument) in &self.open {
             if let LossArgument::Parameter(number) = argument {
                 let before = std::mem::replace(&mut self.args[*at], Datum::Bool(false));
@@ -346,7 +352,7 @@ impl BatchStep for FunctionStep<'_> {
                 }
             }
             // SAFETY: the caller holds the locks.
-            let exit = match unsafe { loss.run(&self.args, &mut self.records) } {
+            let exit = match unsafe { loss.run(&self.args, &mut self.collected) } {
                 Ok(SampleResult::Loss(x, results)) => {
                     total += x;
                     for (trained, form) in self.trained.iter_mut().zip(loss.gradients()) {
@@ -370,8 +376,8 @@ impl BatchStep for FunctionStep<'_> {
             self.left = Some((k, exit, values));
             return Err(Error::State("the loss was left".into()));
         }
-        for (trained, records) in self.trained.iter_mut().zip(&self.records) {
-            let rows = match records {
+        for (trained, collected) in self.trained.iter_mut().zip(&self.collected) {
+            let rows = match &collected.records {
                 RowRecords::F32(indices, _) | RowRecords::F64(indices, _) => indices.len(),
             };
             trained.table.make_room(rows)?;
@@ -380,13 +386,13 @@ impl BatchStep for FunctionStep<'_> {
     }
 
     unsafe fn apply(&mut self, access: Access) {
-        for (trained, records) in self.trained.iter_mut().zip(&self.records) {
+        for (trained, collected) in self.trained.iter_mut().zip(&self.collected) {
             let TrainedTable { target, scratch } = &mut trained.table;
             let dense = trained
                 .dense
                 .as_ref()
                 .map(|gradient| (gradient, self.samples));
-            match (&mut scratch.numbers, records) {
+            match (&mut scratch.numbers, &collected.records) {
                 // SAFETY: the caller holds the locks; the records are of this table.
                 (AnyScratch::F32(scratch), RowRecords::F32(indices, rows)) => unsafe {
                     applied(access, target, dense, indices, rows, scratch);

@@ -35,11 +35,13 @@ def answers(model: Any) -> list[Any]:
         (ImplicitALS, "alpha", Fraction(1, 3), 1 / 3),
         (ImplicitALS, "l2_power", np.longdouble(0.5), 0.5),
         (ExplicitMF, "l2", 2**70, 2.0**70),
+        (EWMA, "shared_negatives", np.False_, False),  # as spaces of scikit-learn draw them
+        (ExplicitMF, "deterministic", np.True_, True),
         (ExplicitMF, "l2", 1, 1.0),  # beside which a bias has a penalty that is no integer
     ],
 )
 def test_a_model_computes_as_with_a_plain_number(
-    kind: Any, name: str, given: Any, plain: float, tmp_path: Path
+    kind: Any, name: str, given: Any, plain: object, tmp_path: Path
 ) -> None:
     settings: dict[str, Any] = {"factors": 3, "epochs": 1, "num_threads": 1}
     if kind is ExplicitMF:

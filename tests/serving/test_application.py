@@ -14,7 +14,7 @@ import pytest
 
 from wyrmling.data import Interactions
 from wyrmling.datasets import make_interactions
-from wyrmling.recommend import BPR, Custom, ExplicitMF, Popularity
+from wyrmling.recommend import BPR, Custom, ExplicitMF, ImplicitALS, Popularity
 from wyrmling.serving.application import Application
 from wyrmling.serving.current import CurrentModel
 from wyrmling.serving.page import Page
@@ -263,6 +263,19 @@ def test_ids_in_urls_are_found_by_their_text(tmp_path: Path) -> None:
     assert (status, answer["error"]["code"]) == (400, "bad_value")
     assert "without histories" in answer["error"]["message"]
     assert ask(application, "/recommend?user=7&exclude_seen=0")[0] == 200
+
+
+def test_values_without_a_finite_vector_are_an_error_of_the_question(tmp_path: Path) -> None:
+    model = ImplicitALS(factors=4, epochs=2, num_threads=1).fit(make_interactions(60, 40, 8))
+    model.save(tmp_path / "model")
+    application = Application(CurrentModel(tmp_path / "model"))
+    for question in (
+        {"history": ["jazz-1"], "values": [1e38]},
+        {"histories": [["jazz-1"], ["jazz-2"]], "values": [[1], [1e38]]},
+    ):
+        status, answer, _ = ask(application, "/recommend", question)
+        assert (status, answer["error"]["code"]) == (400, "bad_value")
+        assert "values are too large" in answer["error"]["message"]
 
 
 def test_health_and_metrics(tmp_path: Path, model: BPR) -> None:

@@ -47,7 +47,7 @@ def served(path: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen[st
         assert process.stderr is not None
         said = process.stderr.readline()
         try:
-            assert "BPR answers at http://127.0.0.1:" in said
+            assert "BPR answers at http://127.0.0." in said
             yield int(said.rstrip("/\n").rpartition(":")[2]), process
         finally:
             process.kill()
@@ -176,6 +176,23 @@ def test_a_bad_file_leaves_the_model(path: Path, models: list[Recommender]) -> N
             CurrentModel(path.with_name("nowhere"))
     finally:
         current.close()
+
+
+@pytest.mark.parametrize("host", ["LOCALHOST", "127.1", "127.0.0.2"])
+def test_who_may_ask_goes_by_the_address(path: Path, host: str) -> None:
+    # Of a name in capitals, or an address written short, too, this machine alone is answered.
+    with served(path, "--host", host) as (port, _):
+        address = "127.0.0.2" if host == "127.0.0.2" else "127.0.0.1"
+        for name, status in (
+            (host, 200),
+            (address, 200),
+            ("localhost", 200),
+            ("evil.example", 403),
+        ):
+            connection = http.client.HTTPConnection(address, port, timeout=60)
+            connection.request("GET", "/health", headers={"Host": f"{name}:{port}"})
+            assert connection.getresponse().status == status, name
+            connection.close()
 
 
 def test_settings_are_checked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

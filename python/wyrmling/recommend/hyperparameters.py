@@ -30,6 +30,8 @@ from typing import (
 )
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 __all__ = ["Bounds", "Count", "Hyperparameters"]
 
 
@@ -145,14 +147,14 @@ def check(name: str, value: object, kind: Any) -> None:
 
 
 def plain(value: Any, kind: Any) -> Any:
-    """A value that fits an annotation, as an int or float of Python's where it is a number.
+    """A value that fits an annotation, as Python's own where it is a number or a truth value.
 
     Numbers of NumPy compute in their own precision: ``-np.uint8(2)`` is 254, and of ``np.float16``
     three digits are right. Integers of any size, and fractions, are no numbers to NumPy.
     """
     for one in alternatives(kind):
         inner = get_args(one)[0] if get_origin(one) is Annotated else one
-        if inner in (int, float) and problem(value, inner) is None:
+        if inner in (int, float, bool) and problem(value, inner) is None:
             return inner(value)
     return value
 
@@ -178,7 +180,7 @@ def problem(value: Any, kind: Any) -> type[Exception] | None:
         words = (isinstance(value, type(word)) and value == word for word in get_args(kind))
         return None if any(words) else ValueError
     if kind is bool:
-        return None if isinstance(value, bool) else TypeError
+        return None if isinstance(value, (bool, np.bool_)) else TypeError
     if kind is int:
         whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
         return None if whole else TypeError

@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl
 from ..data import Ids
 from ..recommend import Recommender
 from ..recommend.arguments import folded
+from ..recommend.fitted import NewUser
 from ..recommend.recommendations import Recommendations
 
 __all__ = ["Refused", "recommend", "similar"]
@@ -128,7 +129,8 @@ def recommend(model: Recommender, question: Question) -> Answer:
         values = question.get("values")
         if isinstance(values, InUrl):
             raise Refused(400, "bad_value", "values: expected a list of numbers, sent by POST")
-        pairs = _asked(lambda: model.recommend(folded(model, history, values), n, **options))
+        newcomer = _folded(model, history, values)
+        pairs = _asked(lambda: model.recommend(newcomer, n, **options))
         return {"history": history, "items": _pairs(pairs)}
     given = question["histories"]
     if not isinstance(given, list):
@@ -140,7 +142,7 @@ def recommend(model: Recommender, question: Question) -> Answer:
     values = question.get("values", [None] * len(given))
     if not isinstance(values, list) or len(values) != len(given):
         raise Refused(400, "bad_value", "values: expected a list of numbers for each history")
-    new = _asked(lambda: list(map(partial(folded, model), histories, values)))
+    new = list(map(partial(_folded, model), histories, values))
     found = _asked(lambda: model.recommend(new, n, **options))
     return {"histories": _rows("history", histories, found)}
 
@@ -177,6 +179,18 @@ def _asked(ask: Callable[[], Any]) -> Any:
         raise Refused(404, "unknown_id", str(error.args[0])) from None
     except (TypeError, ValueError, RuntimeError) as error:
         raise Refused(400, "bad_value", str(error)) from error
+
+
+def _folded(model: Recommender, history: list[Any], values: Any) -> NewUser:
+    """A new user. That no finite vector comes of values is an error of the question; where there
+    are none, of the model.
+    """
+    try:
+        return _asked(lambda: folded(model, history, values))  # type: ignore[no-any-return]
+    except FloatingPointError as error:
+        if values is None:
+            raise
+        raise Refused(400, "bad_value", f"values: {error}") from error
 
 
 def _pairs(pairs: list[tuple[Any, float]], name: str = "item") -> list[Answer]:

@@ -80,9 +80,10 @@ def serve(
     check_flag("ui", ui)
 
     current = CurrentModel(check_path("path", path), mmap)
-    application = Application(current, Page() if ui else None, _names(host))
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     listening = _listening(host, port)
+    address, found = listening.getsockname()[:2]
+    application = Application(current, Page() if ui else None, _names(host, address))
     server: Any = create_server(
         application,
         sockets=[listening],
@@ -98,7 +99,6 @@ def serve(
 
     current.watch()
     undo = _handle_signals(current)
-    address, found = listening.getsockname()[:2]
     url = f"http://[{address}]:{found}/" if ":" in address else f"http://{address}:{found}/"
     try:
         if ready is None:
@@ -164,13 +164,15 @@ def _listening(host: str, port: int) -> socket.socket:
         raise OSError(f"cannot answer at {host} port {port}: {reason}") from None
 
 
-def _names(host: str) -> frozenset[str] | None:
-    """The names of a server that is reached from this machine only; None for any other."""
-    try:
-        is_local = host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        is_local = False
-    return frozenset({*NAMES, host.lower()}) if is_local else None
+def _names(host: str, address: str) -> frozenset[str] | None:
+    """The names of a server that is reached from this machine only; None for any other.
+
+    The address that ``host`` was found to have says which it is: a name may be written in capitals,
+    or be one of this machine's own.
+    """
+    if not ipaddress.ip_address(address).is_loopback:
+        return None
+    return frozenset({*NAMES, host.lower(), address})
 
 
 def _handle_signals(current: CurrentModel) -> Callable[[], None]:

@@ -158,7 +158,8 @@ def _sample(kind: str, data: Any) -> Any:
     if kind == "wide":
         return int(data[0, 0]) | int(data[0, 1].view(np.int32)) << 32
     if kind in ("row", "integers"):
-        return np.array(data[0], data.dtype if kind == "row" else np.int64)
+        # A mapped column may have another order of bytes, in which no array of a program is.
+        return np.array(data[0], data.dtype.newbyteorder("=") if kind == "row" else np.int64)
     return {"int": int, "float": float, "bool": bool}[kind](data[0])
 
 
