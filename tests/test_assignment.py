@@ -382,3 +382,93 @@ def test_what_is_assigned_to_no_place_gets_no_gradient():
     y = wy.array(np.zeros(3))
     with pytest.raises(ValueError, match="shape"):
         y[np.zeros(3, bool)] = np.zeros((2, 0))
+
+
+@pytest.mark.parametrize(
+    ("shape", "other"),
+    [((0, 1), (3,)), ((0, 1), (1, 3)), ((0, 1), (0,)), ((1, 1), (3,)), ((2, 1), (2, 0))],
+)
+def test_inputs_of_other_lengths_do_not_broadcast_what_is_assigned_to(shape, other):
+    """Also where both the array and the result have no elements."""
+    x = wy.Input(np.ones((2, 1)))
+    v = wy.Input(np.ones((2, 1) if len(other) == 2 else (1,)))
+    y = x * 2.0
+    y += v
+    masked = np.sum(x * 2.0, where=v > 0.0)
+    np.testing.assert_array_equal(y.value, np.full((2, 1), 3.0))
+    x.value, v.value = np.ones(shape), np.ones(other)
+    for found in (y, masked):
+        with pytest.raises(ValueError, match="shape"):
+            found.value  # noqa: B018 -- it is computed anew
+
+
+def test_what_is_assigned_to_in_a_compiled_function_is_not_broadcast():
+    @wy.compile
+    def total(x, v):
+        x = x * 2.0
+        x += v
+        return x
+
+    np.testing.assert_array_equal(total(np.ones((3, 1)), np.ones((3, 1))), np.full((3, 1), 3.0))
+    for other in ((1, 3), (1, 1, 1)):
+        with pytest.raises(ValueError, match="shape"):
+            total(np.ones((0, 1)), np.ones(other))
+
+
+def test_a_number_in_place_becomes_what_it_is_added_to():
+    """As a number of NumPy's or Python's, of which no array holds the memory."""
+    ones = np.ones(3)
+
+    def of_element(x):
+        total = x[0]
+        total += x
+        return np.sum(total)
+
+    def of_sum(x):
+        total = np.sum(x)
+        total *= x
+        return np.sum(total)
+
+    def of_argument(x):
+        x -= ones
+        return np.sum(x)
+
+    for f, x in ((of_element, ones), (of_sum, ones), (of_argument, 2.0)):
+        for mode in ("trace", "source"):
+            value, slope = wy.value_and_grad(f, mode=mode)(x)
+            assert value == f(x)
+            np.testing.assert_array_equal(slope, wy.jacfwd(f, mode="trace")(x))
+    array = wy.array(wy.Variable(1.0))
+    with pytest.raises(ValueError, match="cannot hold"):
+        array += ones
+
+
+def test_results_are_repeated_in_what_they_are_written_to():
+    x, row = wy.Variable(2.0), wy.Variable([1.0, 2.0, 3.0])
+    for of, shape in ((x, ()), (x, (3,)), (row, (2, 3))):
+        out, expected = wy.array(np.zeros(shape)), np.zeros(shape)
+        assert np.multiply(of, 0.5, out=out) is out
+        np.multiply(of.value, 0.5, out=expected)
+        np.testing.assert_array_equal(out.value, expected)
+    for shape in ((), (1,), (3, 1), (2,)):
+        with pytest.raises(ValueError, match="out: expected shape"):
+            np.multiply(row, 0.5, out=wy.array(np.zeros(shape)))
+    with pytest.raises(ValueError, match="out: expected shape"):
+        np.sum(row, out=wy.array(np.zeros(3)))
+
+
+def test_elements_are_stored_in_arrays_without_axes():
+    stores = [
+        lambda a, v: np.put(a, [0, -1], [v, 2.0 * v]),
+        lambda a, v: np.putmask(a, True, v),
+        lambda a, v: np.putmask(a, False, v),
+        lambda a, v: np.place(a, np.array(True), [v, 3.0]),
+        lambda a, v: np.copyto(a, v),
+    ]
+    for store in stores:
+        a, v = wy.array(wy.Variable(1.0)), wy.Variable(5.0)
+        expected = np.array(1.0)
+        store(a, v)
+        store(expected, 5.0)
+        np.testing.assert_array_equal(a.value, expected)
+        np.testing.assert_array_equal((a + 0.0 * v).value, expected)

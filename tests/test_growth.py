@@ -109,3 +109,82 @@ def test_long_slices_that_overlap_are_reduced_one_by_one(ufunc, monkeypatch, rng
 
     factors = rng.normal(size=(2, len(places)))
     wy.check_grads(lambda x: np.sum(factors * ufunc.reduceat(x, places, axis=1)), (x,), order=1)
+
+
+def drawn_leaves(rng, dtype):
+    shapes = [(2,), (), (2, 2), (1,), (0,), (3,), (2, 1), (1, 2), (4,), (), (2,), (1, 1, 1)]
+    return {"w": [rng.normal(size=shape).astype(dtype) for shape in shapes], "c": dtype(1.3)}
+
+
+def combined(p):
+    total = sum(np.sum(np.sin(w)) * (k + 1) for k, w in enumerate(p["w"]))
+    return {"sum": total * p["c"], "first": p["w"][0] * p["c"]}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_rule_for_a_long_list_is_called_once(rng, dtype):
+    calls = []
+
+    def rule(g, ans, p):
+        calls.append(1)
+        of_w = [np.cos(w) * ((k + 1) * p["c"] * g["sum"]) for k, w in enumerate(p["w"])]
+        of_w[0] = of_w[0] + g["first"] * p["c"]
+        for w in p["w"]:
+            w *= 0.0  # Rules have copies.
+        of_c = ans["sum"] / p["c"] * g["sum"] + np.sum(g["first"] * ans["first"] / p["c"])
+        return {"c": of_c, "w": of_w}
+
+    opaque = wy.primitive(combined).defvjp(rule)
+
+    def loss(f):
+        return lambda p: np.sum(f(p)["sum"] ** 2) + np.sum(f(p)["first"] ** 3)
+
+    def squared(f):
+        slopes = wy.grad(loss(f), mode="trace")
+        return lambda p: sum(np.sum(slope * slope) for slope in slopes(p)["w"])
+
+    p, tangent = drawn_leaves(rng, dtype), drawn_leaves(rng, dtype)
+    rtol = 1e-10 if dtype is np.float64 else 1e-4
+    for made, expected in (
+        (wy.grad(loss(opaque), mode="trace")(p), wy.grad(loss(combined), mode="trace")(p)),
+        (wy.grad(squared(opaque), mode="trace")(p), wy.grad(squared(combined), mode="trace")(p)),
+    ):
+        for one, other in zip(
+            [*made["w"], made["c"]], [*expected["w"], expected["c"]], strict=True
+        ):
+            assert np.shape(one) == np.shape(other)
+            assert np.asarray(one).dtype == np.asarray(other).dtype
+            np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol)
+    moved = [wy.jvp(loss(f), (p,), (tangent,), mode="trace")[1] for f in (opaque, combined)]
+    np.testing.assert_allclose(*moved, rtol=rtol)
+    leaves = {"w": [wy.Parameter(w) for w in p["w"]], "c": wy.Parameter(p["c"])}
+    calls.clear()
+    result = opaque(leaves)
+    (np.sum(result["sum"]) + np.sum(result["first"])).backward()
+    assert len(calls) == 1
+    leaves["w"][1].value = 0.25
+    expected = combined({"w": [w.value for w in leaves["w"]], "c": p["c"]})
+    np.testing.assert_allclose(result["sum"].value, expected["sum"], rtol=rtol)
+
+
+def test_a_checkpoint_of_many_arguments_is_run_once_more():
+    calls = []
+
+    @wy.checkpoint
+    def total(xs, scale, number):
+        calls.append(1)
+        return scale * sum(np.sin(x) * number for x in xs)
+
+    for makes in (wy.Variable, wy.Parameter):
+        xs = [makes(0.1 * k) for k in range(30)]
+        scale = makes(2.0)
+        calls.clear()
+        total(xs, scale, 3).backward()
+        assert len(calls) == 2
+        np.testing.assert_allclose([x.grad for x in xs], [6.0 * np.cos(x.value) for x in xs])
+        np.testing.assert_allclose(scale.grad, 3.0 * sum(np.sin(x.value) for x in xs))
+    # Those whose lengths may change are operands of their own.
+    x, w = wy.Input(np.ones(2)), wy.Parameter(2.0)
+    y = total([x * w], w, 3)
+    x.value = np.ones(5)
+    assert y.value.shape == (5,)

@@ -70,6 +70,13 @@ def searchsorted(self: Variable, v: Any, side: Any = "left", sorter: Any = None)
     return np.searchsorted(self, v, side, sorter)
 
 
+def clip(self: Variable, min: Any = None, max: Any = None, out: Any = None, **how: Any) -> Any:
+    """As ``wyrmling.clip``, where one bound may be given alone."""
+    from .arrays import ordering
+
+    return ordering.clip(self, min, max, out, **how)
+
+
 def compress(self: Variable, condition: Any, axis: Any = None, out: Any = None) -> Any:
     """As ``wyrmling.compress``, whose first argument is the condition."""
     from .arrays import selection
@@ -309,7 +316,7 @@ def _in_place(symbol: str, operation: Callable[[Variable, Any], Any]) -> Method:
         if result is NotImplemented:
             return result
         view = _core.is_view(self)
-        if result.ndim == 0 and _core.is_scalar(self):
+        if _core.is_scalar(self):
             return result
         if result.shape != self.shape:
             raise ValueError(
@@ -318,7 +325,7 @@ def _in_place(symbol: str, operation: Callable[[Variable, Any], Any]) -> Method:
             )
         if np.ndim(other) and _core.follows_input(result):
             # A program refuses other lengths, too, for which the result has not the array's shape.
-            result = _core.reshape_like(result, self)
+            result = _core.shaped_like(result, self)
         if result.dtype != self.dtype:
             if not np.can_cast(result.dtype, self.dtype, "same_kind"):
                 raise TypeError(
@@ -409,6 +416,7 @@ METHODS: dict[str, Method] = {
     "__round__": _round,
     "all": all_true,
     "any": any_true,
+    "clip": clip,
     "compress": compress,
     "conj": conjugate,
     "conjugate": conjugate,
@@ -455,7 +463,6 @@ OF_ARRAYS = {
         "argsort",
         "astype",
         "choose",
-        "clip",
         "cumprod",
         "cumsum",
         "prod",

@@ -24,7 +24,7 @@ use crate::table::changes;
 /// integers, and booleans booleans.
 fn is_moving(op: &dyn Operator) -> bool {
     is_one_of!(op: BasicSlice, BroadcastLike, BroadcastTo, Diagonal, ExpandDims, FixedLengths, Gather,
-        Identity, LongAxes, Max, MergeAxes, Min, Reshape, ReshapeLike, SplitAxis, Squeeze, StopGradient,
+        Identity, LongAxes, Max, MergeAxes, Min, Reshape, ReshapeLike, ShapedLike, SplitAxis, Squeeze, StopGradient,
         TakeAlongAxis, TakeFlat, Transpose, Tril, Triu)
 }
 

@@ -136,7 +136,7 @@ fn like_operand(
     if let Some(like) = op.scatter().and_then(|scatter| scatter.like()) {
         return args.get(like).copied();
     }
-    if is_one_of!(op: SumTo, ReshapeLike) {
+    if is_one_of!(op: SumTo, ReshapeLike, ShapedLike) {
         return args.last().copied();
     }
     if let Some(BroadcastLike { core: 0 }) = op.downcast::<BroadcastLike>() {

@@ -307,6 +307,17 @@ fn reshape_like(x: &Bound<'_, PyAny>, like: &Bound<'_, PyAny>) -> PyResult<PyVar
     Ok(PyVariable::new(ops::reshape_like(&x, &like)?))
 }
 
+/// ``x``, which has to have the shape of ``like``, whatever that will be.
+///
+/// >>> shaped_like([1.0, 2.0], [0.0, 0.0]).shape
+/// (2,)
+#[pyfunction]
+#[pyo3(signature = (x, like, /))]
+fn shaped_like(x: &Bound<'_, PyAny>, like: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    let (x, like) = pair("shaped_like", x, like)?;
+    Ok(PyVariable::new(ops::shaped_like(&x, &like)?))
+}
+
 /// ``x`` repeated along the axes in which ``like`` is longer, whatever lengths they will have; along
 /// the last ``core`` axes nothing is repeated, and other lengths are an error.
 ///
@@ -384,6 +395,7 @@ exports! {
     ravel "(x: _Like, /) -> Variable" inner;
     split_axis "(x: _Like, axis: int, lengths: _Shape, /) -> Variable" inner;
     reshape_like "(x: _Like, like: _Like, /) -> Variable" inner;
+    shaped_like "(x: _Like, like: _Like, /) -> Variable" inner;
     broadcast_like "(x: _Like, like: _Like, core: int = 0, /) -> Variable" inner;
     count "(x: _Like, axes: _Shape, /) -> Variable" inner;
     is_boolean "(x: Variable, /) -> bool" inner;

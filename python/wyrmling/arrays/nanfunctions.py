@@ -21,7 +21,7 @@ from .indexing import take
 from .operand import Axis, Like, filling, ufunc_axes
 from .output import finished
 from .predicates import value
-from .quantiles import between, kind_of, places_of, shares, sorted_lanes, widened
+from .quantiles import CHOOSING, between, kind_of, neighbours, shares, sorted_lanes, taken, widened
 from .reductions import computed_in, counted, extreme, mask_of, masked, starting, sum
 from .roots import root
 from .statistics import cumprod, cumsum, divisor, prod, variance
@@ -280,12 +280,20 @@ def nanargmin(a: Like, axis: int | None = None, out: Any = None, *, keepdims: bo
     return _nanarg("nanargmin", a, axis, out, keepdims)
 
 
-def _places(share: float, number: Any, n: int, method: str) -> Any:
-    """Where the quantile lies among so many elements in order, of ``n`` at most."""
-    if method == "linear":
-        return share * _core.maximum(number - 1.0, 0.0)
-    known = [0.0] + [float(places_of(np.asarray(share), k, method)) for k in range(1, n + 1)]
-    return take(np.asarray(known, number.dtype), constant(number).astype(int))
+def _neighbours(share: float, number: Any, n: int, method: str) -> tuple[Any, Any, Any]:
+    """Between which elements in order the quantile of so many lies, of ``n`` at most, and the share
+    of the way from one to the other.
+    """
+    counts = np.arange(1, n + 1)
+    if method in CHOOSING:
+        each = [neighbours(np.asarray(share), k, method) for k in counts.tolist()]
+        found = np.array(each, float).reshape(n, 3).T
+    else:
+        found = np.array(neighbours(share, counts, method), float)
+    # Of no elements there are none.
+    table = np.pad(found, ((0, 0), (1, 0))).astype(number.dtype)
+    at = constant(number).astype(int)
+    return take(table[0], at), take(table[1], at), take(table[2], at)
 
 
 def _nanquantile(
@@ -316,10 +324,10 @@ def _nanquantile(
         return _core.sum(where(at == expand_dims(place, -1), values, 0.0), -1)
 
     def one(share: float) -> Any:
-        place = _places(share, number, n, method)
-        below = _core.floor(place)
-        low, high = element(below), element(_core.ceil(place))
-        found = between(low, high, place - below)
+        below, above, way = _neighbours(share, number, n, method)
+        found = element(below)
+        if method not in CHOOSING:
+            found = between(found, element(above), way)
         found = where(number > 0, found, np.nan)
         return expand_dims(found, axes) if keepdims else found
 
@@ -352,9 +360,9 @@ def nanmedian(
     return _nanquantile("nanmedian", a, half, axis, out, keepdims, between=_middle)
 
 
-def _middle(low: Any, high: Any, _: Any) -> Any:
-    """The mean of the two elements in the middle, or of the same one twice."""
-    return (low + high) / 2.0
+def _middle(low: Any, high: Any, share: Any) -> Any:
+    """The mean of the two elements in the middle, or the one that is there."""
+    return where(share == 0.0, low, (low + high) / 2.0)
 
 
 def nanquantile(
@@ -375,8 +383,9 @@ def nanquantile(
     >>> nanquantile([1.0, float("nan"), 3.0], 0.5).item()
     2.0
     """
-    places = shares("nanquantile", q, 1, method, weights)
-    return _nanquantile("nanquantile", a, places, axis, out, keepdims, method, kind_of(q, method))
+    places, kind = shares("nanquantile", q, 1, method, weights), kind_of(q, method)
+    way = taken(q, method)
+    return _nanquantile("nanquantile", a, places, axis, out, keepdims, way, kind)
 
 
 def nanpercentile(

@@ -19,6 +19,9 @@ from .operand import Like, axis_of, integers, lanes, numbers, of_one_type
 from .output import finished
 from .reductions import as_type, mask_of
 
+# What an argument is that is not given, where None means something.
+_NOT_GIVEN: Any = np._NoValue
+
 
 def _checked(name: str, **given: Any) -> None:
     """Raises what NumPy raises for the kind of sort and the fields that are given: every sort here
@@ -159,30 +162,36 @@ def argmin(a: Like, axis: int | None = None, out: Any = None, *, keepdims: bool 
 @of_one_type
 def clip(
     a: Like,
-    a_min: Like | None = None,
-    a_max: Like | None = None,
+    a_min: Like | None = _NOT_GIVEN,
+    a_max: Like | None = _NOT_GIVEN,
     out: Variable | None = None,
     *,
-    min: Like | None = None,
-    max: Like | None = None,
+    min: Like | None = _NOT_GIVEN,
+    max: Like | None = _NOT_GIVEN,
     where: Any = True,
     dtype: npt.DTypeLike | None = None,
 ) -> Any:
     """Elements within bounds: what lies outside becomes the bound; None is no bound.
 
     The gradient goes to the element where it lies within the bounds or on one, else to the
-    bound; where NaN makes a NaN, that of both is NaN. ``min`` and ``max`` are other names for
-    ``a_min`` and ``a_max``. ``out``, ``where`` and ``dtype`` as in NumPy's ufuncs, for variables.
+    bound; where NaN makes a NaN, that of both is NaN. ``a_min`` and ``a_max`` are given both or
+    not at all, ``min`` and ``max`` in their place. ``out``, ``where`` and ``dtype`` as in NumPy's
+    ufuncs, for variables.
 
-    Raises ValueError for shapes that do not fit together, TypeError for a ``dtype`` that would
-    round the elements to integers.
+    Raises ValueError for shapes that do not fit together, TypeError for one of ``a_min`` and
+    ``a_max`` alone, and for a ``dtype`` that would round the elements to integers.
 
     >>> clip([-1.0, 0.5, 2.0], 0.0, 1.0)
     array([0. , 0.5, 1. ])
     """
-    if (min is not None and a_min is not None) or (max is not None and a_max is not None):
-        raise ValueError("clip: a bound is given twice, as a_min or a_max and as min or max")
-    low, high = a_min if min is None else min, a_max if max is None else max
+    missing = [one is _NOT_GIVEN for one in (a_min, a_max)]
+    if any(missing) and not all(missing):
+        lacking = "a_min" if missing[0] else "a_max"
+        raise TypeError(f"clip: {lacking}: expected both a_min and a_max; None is no bound")
+    if not all(missing) and not (min is _NOT_GIVEN and max is _NOT_GIVEN):
+        raise ValueError("clip: the bounds are given twice, as a_min and a_max and as min or max")
+    bounds = (min, max) if all(missing) else (a_min, a_max)
+    low, high = (None if one is _NOT_GIVEN else one for one in bounds)
     x = as_type("clip", a, dtype)
     mask = mask_of("clip", where)
     if mask is not None and out is None:

@@ -16,9 +16,9 @@ def takes_no_variable(text: str) -> TypeError:
     return error
 
 
-def finished(name: str, result: Any, out: Any) -> Any:
+def finished(name: str, result: Any, out: Any, *, repeats: bool = False) -> Any:
     """The result, which ``out`` stands for afterwards if it is given; a plain result is stored in a
-    plain array too.
+    plain array too. With ``repeats`` it is repeated along axes that ``out`` alone has.
 
     Raises TypeError for a plain array if the result is a variable, ValueError for another shape.
     """
@@ -28,8 +28,7 @@ def finished(name: str, result: Any, out: Any) -> Any:
         return result
     if not isinstance(out, Variable):
         if isinstance(out, np.ndarray) and not isinstance(result, Variable):
-            if out.shape != np.shape(result):
-                raise ValueError(f"{name}: out: expected shape {np.shape(result)}, got {out.shape}")
+            _check(name, np.shape(result), out.shape, repeats)
             out[...] = result
             return out
         raise takes_no_variable(
@@ -37,7 +36,15 @@ def finished(name: str, result: Any, out: Any) -> Any:
             "wyrmling.array(x) or np.zeros_like(v), or write x = x + v for x += v"
         )
     found = constant(result)
-    if found.shape != out.shape:
-        raise ValueError(f"{name}: out: expected shape {found.shape}, got {out.shape}")
+    _check(name, found.shape, out.shape, repeats)
     out[...] = found
     return out
+
+
+def _check(name: str, found: tuple[int, ...], shape: tuple[int, ...], repeats: bool) -> None:
+    """Raises ValueError if what has one shape cannot be stored in another."""
+    if found == shape:
+        return
+    pairs = zip(found[::-1], shape[::-1], strict=False)
+    if not (repeats and len(found) <= len(shape) and all(n in (1, m) for n, m in pairs)):
+        raise ValueError(f"{name}: out: expected shape {found}, got {shape}")

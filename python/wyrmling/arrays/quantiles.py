@@ -34,7 +34,17 @@ METHODS = (
 )
 
 # Those that give one of the elements.
-_CHOOSING = ("closest_observation", "higher", "inverted_cdf", "lower", "nearest")
+CHOOSING = ("closest_observation", "higher", "inverted_cdf", "lower", "nearest")
+
+# Those of Hyndman and Fan (1996) that go from element to element, with their alpha and beta.
+_PLOTTED = {
+    "averaged_inverted_cdf": (0, 1),
+    "hazen": (0.5, 0.5),
+    "interpolated_inverted_cdf": (0, 1),
+    "median_unbiased": (1 / 3.0, 1 / 3.0),
+    "normal_unbiased": (3 / 8.0, 3 / 8.0),
+    "weibull": (0, 0),
+}
 
 
 def sorted_lanes(name: str, a: Like, axis: Axis) -> tuple[Variable, tuple[int, ...], int]:
@@ -102,7 +112,7 @@ def kind_of(q: Any, method: str) -> Any:
     element: NumPy's rule.
     """
     # NumPy's own float64 is a float of Python's, too.
-    if type(q) in (int, float) or method in _CHOOSING:
+    if type(q) in (int, float) or method in CHOOSING:
         return None
     return np.true_divide(q, 1).dtype
 
@@ -113,24 +123,48 @@ def widened(x: Variable, kind: Any) -> Variable:
     return x if x.dtype == wide else x.astype(wide)
 
 
-def places_of(q: Array, n: int, method: str) -> Array:
-    """Where among ``n`` elements in order the quantiles lie, counted from 0."""
+def taken(q: Any, method: str) -> str:
+    """The method for shares: of the integers 0 and 1 NumPy takes the elements themselves."""
+    return "lower" if method == "linear" and np.asarray(q).dtype.kind in "biu" else method
+
+
+def neighbours(q: Any, n: Any, method: str) -> tuple[Array, Array, Array]:
+    """Between which two of ``n`` elements in order quantiles lie, counted from 0, and which share
+    of the way from one to the other: those that NumPy has, where one of them may be infinite.
+    """
+    if method in CHOOSING:
+        # The quantiles of the places themselves, which NumPy computes.
+        places: Any = np.arange(n, dtype=float)
+        place = np.quantile(places, q, method=method)  # type: ignore[call-overload]
+        return place.astype(int), place.astype(int), np.zeros(np.shape(place))
     if method == "linear":
-        return q * (n - 1)
-    # The quantiles of the places themselves, which NumPy computes.
-    found: Array = np.quantile(np.arange(n, dtype=float), q, method=method)  # type: ignore[call-overload]
-    return found
+        place = q * (n - 1)
+    elif method == "midpoint":
+        place = 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q))
+    else:
+        alpha, beta = _PLOTTED[method]
+        place = n * q + (alpha + q * (1 - alpha - beta)) - 1
+    below = np.floor(place)
+    share = place - below
+    if method == "averaged_inverted_cdf":
+        share = np.where(share == 0, 0.5, 1.0)
+    elif method == "midpoint":
+        share = np.where(share == 0, 0.0, 0.5)
+    above = np.clip(below + 1, 0, n - 1)
+    # Before the first element and from the last on it is that element, twice.
+    below = np.where(place < n - 1, np.clip(below, 0, n - 1), n - 1)
+    above = np.where(place < 0, 0, above)
+    return below.astype(int), above.astype(int), share
 
 
 def between(low: Any, high: Any, share: Any) -> Any:
     """The number that lies a share of the way from one element to the next.
 
-    It is computed from the nearer one, as NumPy does, which matters where the other is infinite. At
-    the first element itself, with the share 0, it is that element, where NumPy's may be NaN.
+    It is computed from the nearer one, as NumPy does, which matters where the other is infinite.
     """
     is_near = share < 0.5
     step = where(is_near, share, share - 1.0)
-    return where(share == 0.0, low, where(is_near, low, high) + (high - low) * step)
+    return where(is_near, low, high) + (high - low) * step
 
 
 def quantile(
@@ -158,6 +192,7 @@ def quantile(
     2.0
     """
     places, kind = shares("quantile", q, 1, method, weights), kind_of(q, method)
+    method = taken(q, method)
     return finished("quantile", _quantile("quantile", a, places, axis, method, keepdims, kind), out)
 
 
@@ -167,14 +202,13 @@ def _quantile(
     ordered, axes, n = sorted_lanes(name, a, axis)
     if n == 0:
         raise ValueError(f"{name} of no elements is not defined (shape {np.shape(a)})")
-    places = places_of(q.ravel(), n, method)
-    below = np.floor(places).astype(int)
-    above = np.minimum(below + 1, n - 1)
+    below, above, share = neighbours(q.ravel(), n, method)
     ordered = widened(ordered, kind)
-    share = (places - below).astype(ordered.dtype)
-    low, high = take(ordered, below, -1), take(ordered, above, -1)
+    found = take(ordered, below, -1)
+    if method not in CHOOSING:
+        found = between(found, take(ordered, above, -1), share.astype(ordered.dtype))
     last = ordered[..., -1:]
-    found = where(last == last, between(low, high, share), last)
+    found = where(last == last, found, last)
     found = split_axis(moveaxis(found, -1, 0), 0, q.shape)
     return expand_dims(found, tuple(k + q.ndim for k in axes)) if keepdims else found
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from .._core import Variable, broadcast_like, concatenate, constant, reshape_like
+from .._core import Variable, broadcast_like, concatenate, constant, shaped_like
 from .operand import Axis, Like, numbers, ufunc_axes
 from .output import finished
 from .shaping import astype
@@ -101,8 +101,8 @@ def masked(name: str, mask: Any, x: Any, other: Any) -> Any:
         raise ValueError(f"{name}: where: shape {shape} does not broadcast to {x.shape}")
     if x.dtype.kind in "biu" and not isinstance(other, Variable) and float(other).is_integer():
         other = x.dtype.type(other)
-    # reshape_like raises if an input later gets a length that the mask would broadcast up.
-    return reshape_like(_core.where(mask, x, other), x)
+    # It raises if an input later gets a length that the mask would broadcast up.
+    return shaped_like(_core.where(mask, x, other), x)
 
 
 def sum(

@@ -37,7 +37,11 @@ def _flat(name: str, a: Variable, places: Array) -> tuple[Array, ...]:
 def _store(name: str, a: Variable, places: Array, new: Variable, turns: Array) -> None:
     """Stores values, again from the first if there are too few."""
     if new.size and a.size:
-        a[_flat(name, a, places)] = new[turns % new.size]
+        taken = new[turns % new.size]
+        if a.ndim:
+            a[_flat(name, a, places)] = taken
+        elif places.size:
+            a[...] = taken[-1]
     else:
         # Nothing is stored, but something would be if either had other lengths later.
         a[...] = fixed(a, name, tuple(range(a.ndim))) - sum(new[:0])

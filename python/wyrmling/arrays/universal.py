@@ -224,7 +224,7 @@ def _called(
             "np.where"
         )
     if mask is None:
-        return finished(name, ufunc(*inputs, **more), out)
+        return finished(name, ufunc(*inputs, **more), out, repeats=ufunc.signature is None)
     # Of plain operands NumPy would warn of elements that are not asked for.
     with np.errstate(all="ignore"):
         result = ufunc(*(reductions.read_where(mask, x) for x in inputs), **more)

@@ -32,7 +32,7 @@ def _in_shape(array: Any, like: Any) -> Any:
     written to, in programs that run on other lengths too.
     """
     # Of plain arrays NumPy itself has compared the shapes.
-    return array if isinstance(array, np.ndarray) else _core.reshape_like(array, like)
+    return array if isinstance(array, np.ndarray) else _core.shaped_like(array, like)
 
 
 class Statements(Walker):

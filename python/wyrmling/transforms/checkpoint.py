@@ -10,6 +10,7 @@ from .._core import Variable
 from . import tree
 from .definition import FunctionDefinition, applied
 from .modes import DEFAULT, Mode, is_traced
+from .packed import Packed, are_alike
 from .reading import compile
 from .tracing import function
 
@@ -39,9 +40,10 @@ def checkpoint(f: Callable[..., Any], *, mode: Mode = DEFAULT) -> Callable[..., 
     integers stay what they are, as arguments and as results. With a ``mode`` other than
     ``"trace"`` it is compiled where it gets no variables, as ``compile`` does.
 
-    A gradient runs ``f`` once more for each argument that matters, and so does each order of
-    derivative. Checkpoints within each other multiply that: a checkpoint of a gradient of a
-    checkpoint, and so on, runs the innermost function some four times as often for each.
+    A gradient runs ``f`` once more, and so does each order of derivative; once for each argument
+    that matters, if they are of both float types or follow an ``Input``. Checkpoints within each
+    other multiply that: a checkpoint of a gradient of a checkpoint, and so on, runs the innermost
+    function some four times as often for each.
 
     >>> import numpy as np
     >>> import wyrmling as wy
@@ -63,16 +65,23 @@ def checkpoint(f: Callable[..., Any], *, mode: Mode = DEFAULT) -> Callable[..., 
 
         kinds: list[type] = []
 
+        given = [leaves[i] for i in at]
+        packed = None
+        if len(given) > 1 and are_alike(given):
+            packed = Packed(at, [leaf.shape for leaf in given])
+            given = [Packed.packed(given)]
+
         def run(*operands: Any) -> Any:
             filled = list(leaves)
-            for i, operand in zip(at, operands, strict=True):
+            each = zip(at, operands, strict=True) if packed is None else packed.parts(*operands)
+            for i, operand in each:
                 filled[i] = operand
             result = f(*rebuild(iter(filled)), **kwargs)
             if not kinds:
                 kinds.extend(_kind(leaf) for _, leaf in tree.flatten(result, name)[0])
             return result
 
-        result = applied(FunctionDefinition(name, run), [leaves[i] for i in at])
+        result = applied(FunctionDefinition(name, run), given)
         if all(kind is float for kind in kinds):
             return result
         of_leaf = iter(kinds)

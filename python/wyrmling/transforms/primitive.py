@@ -19,22 +19,26 @@ import numpy as np
 from .._core import Variable
 from . import tree
 from .definition import ONE, BaseDefinition, Definition, FunctionDefinition, applied
+from .packed import Packed, are_alike
 from .reverse import vjp
 from .tracing import described, function, is_number
 
 Rule = Callable[..., Any]
 
-# The number of an argument, and that of a leaf in it, if it is a container.
-_Place = tuple[int, int | None]
-
 _ARRAYS = (Variable, np.ndarray)
+
+# More leaves of one container than these are one operand.
+_FEW = 8
+
+# The number of an argument, and that of a leaf in it or several, if it is a container.
+_Place = tuple[int, int | Packed | None]
 
 
 class _Bound(BaseDefinition):
     """A primitive with its arguments, some of whose leaves are the operands.
 
-    Operand ``i`` is leaf ``at[i][1]`` of argument ``at[i][0]``, or that argument itself, where
-    ``at[i][1]`` is None.
+    Operand ``i`` is leaf ``at[i][1]`` of argument ``at[i][0]``, several of its leaves, or that
+    argument itself, where ``at[i][1]`` is None.
     """
 
     def __init__(
@@ -58,7 +62,8 @@ class _Bound(BaseDefinition):
             if leaf is None:
                 args[argument] = operand
             else:
-                of_container.setdefault(argument, {})[leaf] = operand
+                given = of_container.setdefault(argument, {})
+                given.update(leaf.parts(operand) if isinstance(leaf, Packed) else [(leaf, operand)])
         for argument, given in of_container.items():
             labelled, rebuild = tree.flatten(args[argument])
             leaves = [given.get(k, leaf) for k, (_, leaf) in enumerate(labelled)]
@@ -69,18 +74,21 @@ class _Bound(BaseDefinition):
         """The result of the function."""
         return self.of.function(*self._filled(operands), **self.kwargs)
 
-    def _leaf_of(self, result: Any, i: int, name: str) -> Any:
-        """Of a gradient in the form of an argument, that of operand ``i``."""
+    def _gradient_of(self, result: Any, i: int, name: str, x: Any, ys: Sequence[Any]) -> Any:
+        """Of a gradient in the form of an argument, that of operand ``i``, which is ``x``."""
         argument, leaf = self.at[i]
         if leaf is None:
-            return result
+            return _summed(name, _number(name, result), x, ys)
         leaves = tree.leaves_like(result, self.args[argument])
         if leaves is None:
             raise ValueError(
                 f"{name}: expected a gradient for each leaf, in the form of argument {argument}, "
                 f"{tree.structure(self.args[argument])}; got {tree.structure(result)}"
             )
-        return leaves[leaf]
+        if not isinstance(leaf, Packed):
+            return _summed(name, _number(name, leaves[leaf]), x, ys)
+        each = [_summed(name, _number(name, leaves[k]), like, ys) for k, like in leaf.parts(x)]
+        return _typed(Packed.packed(each), x)
 
     def _tangent(self, i: int, tangent: Any, args: Sequence[Any]) -> Any:
         """The tangent of operand ``i`` in the form of its argument, zeros elsewhere."""
@@ -88,8 +96,9 @@ class _Bound(BaseDefinition):
         if leaf is None:
             return tangent
         labelled, rebuild = tree.flatten(args[argument])
+        moved = dict(leaf.parts(tangent)) if isinstance(leaf, Packed) else {leaf: tangent}
         return rebuild(
-            iter([tangent if k == leaf else _zeros_like(x) for k, (_, x) in enumerate(labelled)])
+            iter([moved[k] if k in moved else _zeros_like(x) for k, (_, x) in enumerate(labelled)])
         )
 
     def _product(
@@ -105,8 +114,8 @@ class _Bound(BaseDefinition):
         def pulled(*given: Any) -> Any:
             g, others = form.results(given)
             y, x = form.results(others)
-            result = self._leaf_of(rule(g, y, *self._filled(x), **self.kwargs), i, name)
-            return _summed(name, _number(name, result), x[i], others[: len(form.labels)])
+            result = rule(g, y, *self._filled(x), **self.kwargs)
+            return self._gradient_of(result, i, name, x[i], others[: len(form.labels)])
 
         def pushed(tangent: Any, *given: Any) -> Any:
             y, x = form.results(given)
@@ -284,10 +293,15 @@ class Primitive:
                 at.append((i, None))
                 operands.append(arg)
                 continue
-            for k, (_, leaf) in enumerate(tree.flatten(arg)[0]):
-                if isinstance(leaf, Variable):
-                    at.append((i, k))
-                    operands.append(leaf)
+            leaves = enumerate(leaf for _, leaf in tree.flatten(arg)[0])
+            found = [(k, leaf) for k, leaf in leaves if isinstance(leaf, Variable)]
+            if len(found) > _FEW and are_alike([leaf for _, leaf in found]):
+                packed = Packed([k for k, _ in found], [leaf.shape for _, leaf in found])
+                at.append((i, packed))
+                operands.append(Packed.packed([leaf for _, leaf in found]))
+                continue
+            at += [(i, k) for k, _ in found]
+            operands += [leaf for _, leaf in found]
         if not at:
             return tree.copied(self.function(*args, **kwargs))
         return applied(_Bound(self, _without(args), kwargs, at), operands)

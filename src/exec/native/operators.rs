@@ -102,7 +102,8 @@ fn apply(
     // What moves elements about, or adds them up, of one number.
     let moves = is_one_of!(op: Identity, StopGradient);
     let broadcasts = op.downcast::<BroadcastLike>();
-    let reshapes = is_one_of!(op: ReshapeLike, SumTo) || broadcasts.is_some_and(|op| op.core == 0);
+    let reshapes =
+        is_one_of!(op: ReshapeLike, ShapedLike, SumTo) || broadcasts.is_some_and(|op| op.core == 0);
     match (values.as_slice(), op.downcast::<Cast>()) {
         _ if result.real().is_none() => Err(Unsupported("an operator that gives no number")),
         (&[x], Some(cast)) => Ok((converted(to, x, words[0], cast.dtype)?, 1)),

@@ -7,7 +7,7 @@ use super::{apply, axes, axis_of, numbers};
 use crate::array::{Shape, normalize_axis, show_shape};
 use crate::error::{Error, Result};
 use crate::graph::Variable;
-use crate::rules::{self, BroadcastLike, OpRef, ReshapeLike};
+use crate::rules::{self, BroadcastLike, OpRef, ReshapeLike, ShapedLike};
 
 /// Permutes the axes; reverses them if no order is given.
 ///
@@ -46,6 +46,14 @@ pub fn reshape(x: &Variable, shape: &[i64]) -> Result<Variable> {
 /// See the [module documentation](super).
 pub fn reshape_like(x: &Variable, like: &Variable) -> Result<Variable> {
     Variable::apply(OpRef::Static(&ReshapeLike), &[x.clone(), like.clone()])
+}
+
+/// `x`, which has to have the shape of `like`, whatever that will be.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn shaped_like(x: &Variable, like: &Variable) -> Result<Variable> {
+    Variable::apply(OpRef::Static(&ShapedLike), &[x.clone(), like.clone()])
 }
 
 /// Repeats to a given shape.

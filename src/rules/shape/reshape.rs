@@ -163,6 +163,21 @@ reshaping!(ReshapeLike, "reshape_like", |self, args| {
     like.shape.clone()
 });
 
+/// Operand 0, which has to have the shape of operand 1: what an operator in place gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ShapedLike;
+reshaping!(ShapedLike, "shaped_like", |self, args| {
+    let [x, like] = arity::<2>("shaped_like", args)?;
+    if x.shape != like.shape {
+        return Err(Error::Shape(format!(
+            "an array of shape {} cannot hold a result of shape {}",
+            show_shape(&like.shape),
+            show_shape(&x.shape)
+        )));
+    }
+    like.shape.clone()
+});
+
 /// Inserts axes of length 1.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ExpandDims {
@@ -380,6 +395,17 @@ pub(super) const ENTRIES: &[Entry] = &[
         cases: || {
             let args = vec![Argument::real(&[2, 3], ANY), Argument::shape_only(&[3, 2])];
             vec![Case::new(OpRef::Static(&ReshapeLike), args)]
+        },
+    },
+    Entry {
+        name: "shaped_like",
+        formula: "x, if it has the shape of another",
+        source: "definition",
+        reference: None,
+        internal: Some("compares the shapes where an array is written to"),
+        cases: || {
+            let args = vec![Argument::real(&[2, 3], ANY), Argument::shape_only(&[2, 3])];
+            vec![Case::new(OpRef::Static(&ShapedLike), args)]
         },
     },
     Entry {
