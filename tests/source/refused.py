@@ -35,6 +35,7 @@ REFUSED = {
     "captured_objects.pattern_of_a_dict_for_a_view_of_one",
     "captured_objects.pattern_of_a_dict_for_another_mapping",
     "captured_objects.pattern_of_a_sequence_for_a_list_of_computed_length",
+    "captured_objects.pattern_of_a_sequence_for_a_queue",
     "captured_objects.truth_of_a_decimal",
     "captured_objects.truth_of_an_empty_queue",
     "closures.function_composed_in_a_loop",

@@ -200,6 +200,21 @@ def among_items(a, items):
     return np.sum(a) * (2.0 if any(a is one for one in items) else 3.0)
 
 
+MISSING = object()
+
+
+def with_a_default(x, y=MISSING):
+    return np.sum(x) * 2.0 if y is MISSING else np.sum(x) * np.sum(y)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_default_that_stands_for_nothing(mode):
+    fast = wy.compile(with_a_default, mode=mode)
+    for _ in range(2):
+        for args in [(A,), (A, 3.0), (A, CAPTURED), (A, MISSING), (2.0, A), (2.0,)]:
+            assert fast(*args) == with_a_default(*args)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_whether_two_arrays_are_one_is_asked_at_each_call(mode):
     a, b = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0])

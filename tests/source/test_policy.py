@@ -364,3 +364,21 @@ def test_what_is_only_for_one_length_is_read_twice_and_then_run(monkeypatch):
     for _ in range(6):
         assert same(np.array([1.0, 2.0, -3.0, 5.0])) == 2.0
     assert len(made) <= 2
+
+
+def test_what_compares_objects_is_compiled_at_its_first_call():
+    """Tracing answers otherwise. A comparison with a constant is none of these."""
+    names = {"other": np.ones(2)}
+    for at, (body, first) in enumerate(
+        {
+            "x if x is other else 2.0 * x": 1,
+            "sum(x for one in (other,) if one is not x)": 1,
+            "(lambda y: y * 2.0 if y is other else y)(x)": 1,
+            "x if other is None else 2.0 * x": 0,
+            "(other is not None) * x": 0,
+            "(other is True) + x": 0,
+        }.items()
+    ):
+        f = made(f"def f(x):\n    return {body}\n", f"<is {at}>", **names)
+        wy.grad(f)(2.0)
+        assert compiled(f) == first

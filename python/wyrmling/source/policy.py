@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import dis
 import functools
+import itertools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,7 +28,7 @@ MOST_LOOKED_AT = 50
 KINDS_ASKED = frozenset({"isinstance", "type", "hasattr", "__class__"})
 
 _BACKWARD = frozenset(code for name, code in dis.opmap.items() if "JUMP_BACKWARD" in name)
-_IS = dis.opmap["IS_OP"]
+_IS, _CONSTANT = dis.opmap["IS_OP"], dis.opmap["LOAD_CONST"]
 _DISPATCHING = functools.singledispatch(lambda _: None).__code__  # type: ignore[attr-defined]
 
 
@@ -100,10 +101,7 @@ def tracing_differs(f: Callable[..., Any]) -> bool:
     the class of an argument (``functools.singledispatch``): a variable is another object than the
     array that it stands for, and of another class. Not where it compares with a constant.
     """
-    return any(
-        code is _DISPATCHING or (_IS in code.co_code[::2] and _compares_objects(code))
-        for code in _codes(f)
-    )
+    return any(code is _DISPATCHING or _compares_objects(code) for code in _codes(f))
 
 
 def is_dispatching(f: Any) -> bool:
@@ -112,12 +110,9 @@ def is_dispatching(f: Any) -> bool:
 
 
 def _compares_objects(code: types.CodeType) -> bool:
-    before = ""
-    for each in dis.get_instructions(code):
-        if each.opname == "IS_OP" and not before.startswith("LOAD_CONST"):
-            return True
-        before = each.opname
-    return False
+    """Whether something in a code object is compared by identity, and not with a constant."""
+    pairs = itertools.pairwise(code.co_code[::2])
+    return any(after == _IS and before != _CONSTANT for before, after in pairs)
 
 
 def _mentions(f: Callable[..., Any], names: frozenset[str]) -> bool:

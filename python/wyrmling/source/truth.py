@@ -392,6 +392,11 @@ class Truth(Walker):
                 if kind_of(other) == "bool":
                     return self.compare("Eq", left, right, node)
                 return Known(False)
+            known = isinstance(other, Known) and not isinstance(other.object, np.ndarray)
+            if isinstance(value, Number | Array) and known and kind_of(other) is None:
+                return Known(False)
+            if isinstance(value, Number) and isinstance(other, Array):
+                return Known(False)
             if isinstance(value, Reference) and not isinstance(other, Reference):
                 own = self.contents(value, node)
                 if isinstance(other, Array) and own.external:
