@@ -16,7 +16,7 @@ use wyrmling::exec::interpret;
 use wyrmling::graph::{Constant, Independent, ops};
 use wyrmling::ir::{Builder, Function, ScalarOperator, Target, Terminator, ValueKind};
 use wyrmling::rules::{self, OpRef, SliceItem};
-use wyrmling::{Array, DType, Type, Variable};
+use wyrmling::{Array, DType, Input, Parameter, Type, Variable};
 
 /// The system's allocator, with the bytes that the calling thread has asked for.
 struct Counting;
@@ -131,6 +131,40 @@ fn derivatives_of_many_results_are_linear() {
         let inner = Constant::traced(vector(1.0)).unwrap().boxed();
         assert!(!Variable::any_captures(&chain(n, &inner), &[&inner]).unwrap());
         assert!(Variable::any_captures(&chain(n, x), &[&inner]).unwrap());
+    });
+}
+
+#[test]
+fn operators_beside_leaves_that_change_are_linear() {
+    // Neither is below the operators, but below another one.
+    let (number, parameter) = (Input::new(0.0), Parameter::new(0.0));
+    let other = number.clone() * parameter.clone();
+    let changes: [&dyn Fn(f64); 2] = [&|to| number.set_value(to).unwrap(), &|to| {
+        parameter.set_value(to).unwrap()
+    }];
+    for change in changes {
+        linear("beside changes", |n, x| {
+            let (mut y, factor) = (x.clone(), x.clone().square().boxed());
+            for k in 0..n {
+                change(k as f64);
+                y = (y * factor.clone()).boxed();
+            }
+            assert_eq!(y.value().unwrap().size(), WIDTH);
+        });
+    }
+    assert!(other.item().is_ok());
+}
+
+#[test]
+fn operators_on_leaves_that_are_set_before_they_are_used_are_linear() {
+    linear("set, then used", |n, x| {
+        let inputs: Vec<Input> = (0..n).map(|_| Input::new(0.0)).collect();
+        let mut y = x.clone();
+        for (k, input) in inputs.iter().enumerate() {
+            input.set_value(k as f64).unwrap();
+            y = (y + input.clone()).boxed();
+        }
+        assert_eq!(y.value().unwrap().size(), WIDTH);
     });
 }
 

@@ -92,3 +92,11 @@ def test_second_derivatives_of_the_scaled_ones_at_subnormal_numbers(x):
     for k, expected in enumerate((ai, slope, -(3**0.5) * ai, 3**0.5 * slope)):
         second = wy.grad(wy.grad(lambda x, k=k: wy.special.airye(x)[k]))(x)
         assert second == pytest.approx(0.5 * expected / np.sqrt(x), rel=1e-13)
+
+
+@pytest.mark.parametrize("x", [0.0, -0.0])
+def test_second_derivatives_of_the_scaled_ones_at_zero_are_infinite(x):
+    for k, expected in enumerate((np.inf, -np.inf, -np.inf, -np.inf)):
+        for mode in ("trace", "source"):
+            first = wy.grad(lambda x, k=k: wy.special.airye(x)[k], mode=mode)
+            assert wy.grad(first, mode=mode)(x) == expected, (k, mode)

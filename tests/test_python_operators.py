@@ -246,3 +246,64 @@ def test_integers_of_a_derived_class_have_no_effect_on_gradients():
     y = wy.array(X)
     y[0] = Level.THREE
     assert y[0].item() == 3.0
+
+
+class Half(float):
+    """Floats of a class of their own, as units of measure have."""
+
+
+class Count(int):
+    """Integers of a class of their own."""
+
+
+class Measured(np.float64):
+    """Numbers of NumPy's of a class of their own."""
+
+
+NUMBERS = [Half(2.5), Count(3), *Level, Measured(2.5), True]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: type(number).__name__)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_numbers_of_subclasses_are_numbers(number, dtype):
+    x = X.astype(dtype)
+    binary = [*BINARY, np.add, np.maximum, np.power, np.arctan2, np.floor_divide, np.equal]
+    calls = [lambda v, of=of: of(v, number) for of in binary]
+    calls += [lambda v, of=of: of(number, v) for of in binary]
+    calls += [
+        lambda v: np.where(v > 0.0, number, v),
+        lambda v: np.clip(v, -number, number),
+        lambda v: np.full_like(v, number),
+        lambda v: np.sum(v, initial=number),
+        lambda v: np.stack([v[0], number]),
+    ]
+    for k, call in enumerate(calls):
+        made, expected = call(wy.Variable(x)), call(x)
+        pairs = (
+            zip(made, expected, strict=True) if isinstance(expected, tuple) else [(made, expected)]
+        )
+        for one, other in pairs:
+            assert (
+                np.asarray(wy.stop_gradient(one).value).dtype == other.dtype or other.dtype == bool
+            ), k
+            np.testing.assert_allclose(
+                wy.stop_gradient(one).value, other, rtol=1e-6, err_msg=str(k)
+            )
+    leaf = wy.Input(x)
+    leaf.value = np.full(3, number, dtype)
+    y = wy.array(x)
+    y[0] = number
+    y += number
+    assert y.value[0] == 2 * dtype(number)
+
+
+def test_floats_of_subclasses_divide_as_pythons():
+    def f(x, by):
+        return x / by
+
+    for zero in (Half(0.0), Count(0)):
+        with pytest.raises(ZeroDivisionError):
+            wy.grad(lambda x, zero=zero: f(x, zero), mode="trace")(1.0)
+    assert wy.grad(lambda x: x * Half(2.0), mode="trace")(Half(3.0)) == 2.0
+    assert wy.vjp(lambda x: x * Half(2.0), 3.0)[1](Half(1.0)) == (2.0,)

@@ -115,8 +115,9 @@ impl Variable<ParameterNode> {
     /// A node for a parameter.
     pub fn from_param(param: Arc<Param>) -> Self {
         let value = Value::Table(Rc::new(TableValue::new(Arc::clone(param.table()))));
+        let flags = TRAINED | Flags::PARAMETER | Flags::of_leaf(param.table().id());
         Variable(Rc::new(ParameterNode {
-            core: Core::leaf(value, TRAINED.with_if(Flags::PARAMETER, true)),
+            core: Core::leaf(value, flags),
             param,
         }))
     }
@@ -299,7 +300,7 @@ fn assign(core: &Core, value: &mut Array, fixed_shape: bool) -> Result<()> {
     if !is_done {
         replace(core, value, fixed_shape)?;
     }
-    core.set_version(record_leaf_change());
+    core.set_version(record_leaf_change(core.flags().mark_of_operand()));
     Ok(())
 }
 
@@ -356,9 +357,10 @@ impl Variable<InputNode> {
     /// As [`new`](Self::new), with a name for messages.
     pub fn named(value: impl Into<Array>, name: Option<String>) -> Self {
         let value = Value::Dense(value.into());
+        let id = new_id();
         Variable(Rc::new(InputNode {
-            id: new_id(),
-            core: Core::leaf(value, Flags::INPUT),
+            id,
+            core: Core::leaf(value, Flags::INPUT | Flags::of_leaf(id)),
             name,
             length_records: LengthRecords::default(),
         }))
@@ -411,7 +413,7 @@ impl Variable<InputNode> {
             *slot = Value::Dense(Array::copy_of(View::new(&shape, T::tag(elements)))?);
             end_records(&*self.0, equal_shapes(&old, &shape));
         }
-        core.set_version(record_leaf_change());
+        core.set_version(record_leaf_change(core.flags().mark_of_operand()));
         Ok(())
     }
 
@@ -433,9 +435,10 @@ impl Variable<IndependentNode> {
                 "a variable that records a gradient holds numbers, not indices".into(),
             ));
         }
+        let id = new_id();
         Ok(Variable(Rc::new(IndependentNode {
-            id: new_id(),
-            core: Core::leaf(Value::Dense(value), TRAINED),
+            id,
+            core: Core::leaf(Value::Dense(value), TRAINED | Flags::of_leaf(id)),
             gradient: CollectedGradient::default(),
         })))
     }

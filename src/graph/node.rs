@@ -160,9 +160,20 @@ impl Core {
         self.checked.get()
     }
 
+    /// Whether the value is current when the change counter is `now`. What has changed since the value was last known
+    /// to be need not be below.
     #[inline]
     pub(super) fn is_current(&self, now: u64) -> bool {
-        self.checked() >= now
+        self.checked() >= now || self.is_untouched(now)
+    }
+
+    #[inline(never)]
+    fn is_untouched(&self, now: u64) -> bool {
+        let untouched = self.flags().changed_since(self.checked()) == Flags::NONE;
+        if untouched {
+            self.confirm(now);
+        }
+        untouched
     }
 
     pub(super) fn confirm(&self, now: u64) {
@@ -224,6 +235,14 @@ impl Core {
     #[inline]
     pub(super) fn traced(&self) -> bool {
         self.flags().has(Flags::TRACED)
+    }
+
+    /// Says that an operation has this node for an operand. Of leaves it is known from then on.
+    #[inline]
+    pub(super) fn be_operand(&self) {
+        if self.is_leaf() {
+            self.flags.set(self.flags() | Flags::OPERAND);
+        }
     }
 
     /// Says that this is such an argument.

@@ -189,6 +189,7 @@ impl<O: AsOperator, P: Parents> Operation<O, P> {
             checked.fold(changes(), u64::min)
         });
         let below = parents.with_cores(|cores| {
+            cores.iter().for_each(|core| core.be_operand());
             let flags = cores.iter().map(|core| core.flags());
             let below = flags.fold(Flags::NONE, |all, flags| all | flags);
             let below = match below.has(Flags::DISCRETE) {

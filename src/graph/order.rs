@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
+use super::flags::Flags;
 use super::node::Node;
 use super::node_places::NodePlaces;
 use super::{asked_lengths, length_guards};
@@ -143,7 +144,13 @@ pub(super) const NODE: usize = 500;
 /// was asked for (`graph::asked_lengths`), and what ends long work; nodes from there up stay out of date.
 pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
     let now = changes();
-    if root.core().is_current(now) {
+    let core = root.core();
+    if core.checked() >= now {
+        return Ok(());
+    }
+    let changed = core.flags().changed_since(core.checked());
+    if changed == Flags::NONE {
+        core.confirm(now);
         return Ok(());
     }
     if asked_lengths::any() {
@@ -152,7 +159,11 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
         length_guards::check(all.iter().map(|node| &**node))?;
     }
     let mut order = Order::new();
-    topological(root, |n| !n.core().is_current(now), &mut order)?;
+    let enter = |node: &dyn Node| {
+        let core = node.core();
+        core.checked() < now && core.flags().has(changed)
+    };
+    topological(root, enter, &mut order)?;
     let mut poller = Poller::default();
     for node in order {
         poller.step(NODE)?;

@@ -51,7 +51,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
             if let Some(value) = kept_program::value(core) {
                 return Ok(value);
             }
-            self.forward()?;
+            order::refresh(&self.erased())?;
         }
         core.value().dense()
     }

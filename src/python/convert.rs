@@ -168,10 +168,19 @@ pub(super) fn describe(object: &Bound<'_, PyAny>, dtype: &Bound<'_, PyArrayDescr
     }
 }
 
-/// A Python number, if the object is one.
+/// Whether an object is a float of Python's, or of a subclass that is not NumPy's, as numpy.float64 is.
+pub(super) fn is_float(object: &Bound<'_, PyAny>) -> bool {
+    object.is_exact_instance_of::<PyFloat>() || object.cast().is_ok_and(is_of_subclass)
+}
+
+fn is_of_subclass(float: &Bound<'_, PyFloat>) -> bool {
+    !float.hasattr(intern!(float.py(), "dtype")).unwrap_or(true)
+}
+
+/// A Python number, if the object is one that takes the type of what it meets. Numbers of subclasses do not, as in
+/// NumPy.
 #[inline]
 pub(super) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
-    // numpy.float64 is a subclass of float and keeps its type as an array does.
     if let Ok(x) = object.cast_exact::<PyFloat>() {
         return Ok(Some(x.value()));
     }

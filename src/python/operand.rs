@@ -309,6 +309,7 @@ pub(super) fn other(
     }
     let known = convert::number(object)?.is_some()
         || object.is_instance_of::<PyInt>()
+        || object.is_instance_of::<PyFloat>()
         || object.is_instance_of::<PyList>()
         || object.is_instance_of::<PyTuple>()
         || object.hasattr(intern!(object.py(), "__array__"))?;

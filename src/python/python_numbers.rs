@@ -17,7 +17,7 @@ pub(super) fn is_python_number(object: &Bound<'_, PyAny>) -> bool {
     if let Ok(variable) = object.cast::<PyVariable>() {
         return variable.get().number;
     }
-    object.is_exact_instance_of::<PyFloat>() || object.is_instance_of::<PyInt>()
+    convert::is_float(object) || object.is_instance_of::<PyInt>()
 }
 
 /// Raises what Python raises for an operator between two numbers where NumPy gives an infinity or

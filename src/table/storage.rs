@@ -14,9 +14,9 @@
 //!
 //! Who waits for whom is the business of [`super::lock`]; here its refusals become errors.
 
-use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::changes::{changes, record};
 use super::lock::{Brief, Lock, Mode, Refused};
 use super::memory::Zeroed;
 use super::moves;
@@ -25,70 +25,6 @@ use crate::array::{
 };
 use crate::error::{Error, Result};
 use crate::rules::check_indices;
-
-/// Advances after changes of leaves and tables, so that "has anything changed?" is one comparison: with
-/// each change of a table, and once for all changes of a thread's leaves, when that thread next reads it.
-static CHANGES: AtomicU64 = AtomicU64::new(1);
-
-thread_local! {
-    /// How many changes this thread has recorded.
-    static OWN_CHANGES: Cell<u64> = const { Cell::new(0) };
-    /// Whether leaves of this thread have changed since it last read the counter.
-    static LEAVES_CHANGED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// The current value of the change counter, which counts the changes of this thread's leaves.
-#[inline]
-pub(crate) fn changes() -> u64 {
-    if LEAVES_CHANGED.replace(false) {
-        CHANGES.fetch_add(1, Ordering::AcqRel) + 1
-    } else {
-        CHANGES.load(Ordering::Acquire)
-    }
-}
-
-/// How many changes this thread has recorded.
-pub(crate) fn own_changes() -> u64 {
-    OWN_CHANGES.get()
-}
-
-fn count_own_change() {
-    OWN_CHANGES.set(OWN_CHANGES.get() + 1);
-}
-
-/// Records a change and returns its number.
-fn record_change() -> u64 {
-    count_own_change();
-    CHANGES.fetch_add(1, Ordering::AcqRel) + 1
-}
-
-/// Records the change of a leaf, which this thread alone can see, and returns the number that the counter will have at
-/// least when this thread next reads it. It advances then, once for all leaves that have changed meanwhile: an atomic
-/// addition for each leaf would take as long as setting it does.
-#[inline]
-pub(crate) fn record_leaf_change() -> u64 {
-    count_own_change();
-    LEAVES_CHANGED.set(true);
-    CHANGES.load(Ordering::Acquire) + 1
-}
-
-/// Records a change of tables, whose number `store` writes to their versions. Readers read the counter first and
-/// versions second: whoever has read a counter that includes the change has to find the new version.
-fn record(store: impl Fn(u64)) {
-    // The number that is expected is stored first, so that whoever reads the advanced counter finds it. If it is right,
-    // the counter advances only once, which takes as long as a step on one number does.
-    let expected = CHANGES.load(Ordering::Acquire) + 1;
-    store(expected);
-    let number = record_change();
-    if number == expected {
-        return;
-    }
-    // Other threads have advanced the counter meanwhile, so that the version is to be larger.
-    store(number);
-    // A reader that found the counter at `number`, but the version of before, would keep its value until the counter
-    // advances again.
-    record_change();
-}
 
 /// A number that no other leaf or table of this process has.
 pub(crate) fn new_id() -> u64 {
@@ -195,20 +131,22 @@ impl Table {
 
     /// Records that the numbers of tables changed, which nobody else changes meanwhile.
     pub(crate) fn touch_all<'a>(tables: impl Iterator<Item = &'a Table> + Clone) {
-        record(|change| {
+        let store = |change| {
             let store = |table: &Table| table.version.store(change, Ordering::Release);
             tables.clone().for_each(store);
-        });
+        };
+        record(store, tables.clone().map(|table| table.id));
     }
 
     /// As [`touch_all`](Self::touch_all), beside other workers.
     pub(crate) fn touch_beside<'a>(tables: impl Iterator<Item = &'a Table> + Clone) {
-        record(|change| {
+        let store = |change| {
             // Two workers may store out of order; the version must not go back.
             tables.clone().for_each(|table| {
                 table.version.fetch_max(change, Ordering::AcqRel);
             });
-        });
+        };
+        record(store, tables.clone().map(|table| table.id));
     }
 
     /// Numbers in all.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::sync::{Arc, Barrier};
 
 use wyrmling::array::{View, ViewMut};
-use wyrmling::graph::Parameter;
+use wyrmling::graph::{Independent, Parameter};
 use wyrmling::rules::{Ex, Operator};
 use wyrmling::{Array, Error, Input, Result, Type, Variable};
 
@@ -115,6 +115,51 @@ fn a_value_that_is_set_between_operands_of_a_new_node_is_seen_by_it() -> Result<
     // The first operand is brought up to date, then the second.
     let sum = twice + changing;
     assert_eq!((x.item()?, sum.item()?), (5.0, 10.0));
+    Ok(())
+}
+
+/// Leaves of a graph share marks where they are more than there are marks.
+#[test]
+fn each_of_many_leaves_that_change_is_seen_by_what_is_above_it() -> Result<()> {
+    const LEAVES: usize = 150;
+    let numbers = |k: usize| (k * k % 17) as f64;
+    let leaf = |k: usize| -> Result<Variable> {
+        let number = numbers(k);
+        Ok(match k % 3 {
+            0 => Input::new(number).boxed(),
+            1 => Parameter::new(number).boxed(),
+            _ => Independent::new(number)?.boxed(),
+        })
+    };
+    let leaves = (0..LEAVES).map(leaf).collect::<Result<Vec<_>>>()?;
+    // Sums of the leaves up to each, and of two neighbours.
+    let mut sums = vec![leaves[0].clone()];
+    let mut pairs = Vec::new();
+    for (k, leaf) in leaves.iter().enumerate().skip(1) {
+        sums.push((sums[k - 1].clone() + leaf.clone()).boxed());
+        pairs.push((leaves[k - 1].clone() * leaf.clone()).boxed());
+    }
+    let mut expected: Vec<f64> = (0..LEAVES).map(numbers).collect();
+    for round in 0..400 {
+        let changed = (round * 61 + round / 7) % LEAVES;
+        expected[changed] = (round % 23) as f64;
+        leaves[changed].set_value(expected[changed])?;
+        // Some changes are seen together.
+        if round % 4 == 3 {
+            continue;
+        }
+        for at in [changed, (changed + 1) % LEAVES, round * 13 % LEAVES] {
+            let sum: f64 = expected[..=at].iter().sum();
+            assert_eq!(sums[at].item()?, sum, "round {round}, sum {at}");
+            if let Some(pair) = pairs.get(at) {
+                let product = expected[at] * expected[at + 1];
+                assert_eq!(pair.item()?, product, "round {round}, pair {at}");
+            }
+        }
+        // A node that is new meanwhile.
+        let twice = sums[LEAVES - 1].clone() * 2.0;
+        assert_eq!(twice.item()?, 2.0 * expected.iter().sum::<f64>());
+    }
     Ok(())
 }
 

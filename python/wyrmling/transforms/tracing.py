@@ -142,7 +142,7 @@ def fitting(what: str, given: Any, primal: Any, whose: str) -> Any:
         # Whoever takes it compares its type, or refuses the argument.
         return given
     found = np.asarray(given).dtype
-    is_plain = type(given) is float or found.kind in "iub"
+    is_plain = _is_float(given) or found.kind in "iub"
     if not is_plain and (found.itemsize < 4 or not np.can_cast(found, dtype)):
         raise TypeError(f"{what}: expected {dtype}, as the {whose}'s, got {found}")
     if isinstance(given, np.ndarray):

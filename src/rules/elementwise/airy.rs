@@ -18,6 +18,9 @@ const EDGES: [f64; 12] = [
     0.0, -9.6, -9.4, -4.8, -4.7, 0.4, 0.6, 3.4, 9.4, 9.6, 50.0, 103.0,
 ];
 
+/// Up to here the parts of a scaled slope's derivative do not cancel.
+const NEAR: f64 = 1.0 / 1024.0;
+
 elementwise! { $
     /// A derivative of the Airy function Ai, of order n from 0.
     AiryAi = airy_ai, "d^n/dx^n Ai(x)", "DLMF 9.2.1, 9.7(ii)",
@@ -54,7 +57,15 @@ elementwise! { $
     /// The derivative of Ai, scaled; NaN below zero.
     AiryAieSlope = airy_aie_slope, "exp(2/3 x^(3/2)) Ai'(x)", "DLMF 9.2.1, 9.7.6",
     (x) -> airy::airy_aie_slope,
-    vjp(g, y) = [Some(g * (x.sqrt() * x.airy_aie(1)))],
+    vjp(g, y) = [Some({
+        // √x times the derivative of the scaled function, in parts where that one's derivative is infinite.
+        let near = x.less(x.constant(NEAR));
+        // Of the two zeros the positive one, whose root is positive.
+        let positive = x + x.constant(0.0);
+        let (low, high) = (near.select(positive, x.constant(NEAR)), near.select(x.constant(1.0), x));
+        let parts = low * low.airy_aie(0) + low.sqrt() * low.airy_aie_slope();
+        g * near.select(parts, high.sqrt() * high.airy_aie(1))
+    })],
     domain = [POSITIVE],
     special = [EDGES];
 
@@ -62,9 +73,13 @@ elementwise! { $
     AiryBieSlope = airy_bie_slope, "exp(-Re(2/3 x^(3/2))) Bi'(x)", "DLMF 9.2.1, 9.7.8",
     (x) -> airy::airy_bie_slope,
     vjp(g, y) = [Some({
-        let below = x.less(x.constant(0.0));
-        let (low, high) = (below.select(x, x.constant(0.0)), below.select(x.constant(1.0), x));
-        g * below.select(low * low.airy_bi(0), -(high.sqrt() * high.airy_bie(1)))
+        let (below, near) = (x.less(x.constant(0.0)), x.less(x.constant(NEAR)));
+        let (low, high) = (below.select(x, x.constant(0.0)), near.select(x.constant(1.0), x));
+        let positive = x + x.constant(0.0);
+        let middle = below.select(x.constant(NEAR), near.select(positive, x.constant(NEAR)));
+        let parts = middle * middle.airy_bie(0) - middle.sqrt() * middle.airy_bie_slope();
+        let above = near.select(parts, -(high.sqrt() * high.airy_bie(1)));
+        g * below.select(low * low.airy_bi(0), above)
     })],
     domain = [BOTH],
     special = [EDGES];
