@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::table::Gradient;
 
 /// Part of a graph, parents first. The root is last.
+#[derive(Debug)]
 pub struct Outline {
     /// The nodes shown.
     pub nodes: Vec<Outlined>,
@@ -21,6 +22,7 @@ pub struct Outline {
 }
 
 /// One node of an [`Outline`].
+#[derive(Debug)]
 pub struct Outlined {
     /// The node.
     pub node: Variable,

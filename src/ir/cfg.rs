@@ -66,7 +66,10 @@ pub struct Cfg {
 }
 
 impl Cfg {
-    /// The graph of a function. Targets must exist, as the verifier sees to.
+    /// The graph of a function.
+    ///
+    /// # Panics
+    /// If a block jumps to one that does not exist, which [`Function::check`] refuses.
     pub fn new(function: &Function) -> Self {
         let blocks = function.blocks.iter();
         let targets = blocks.map(|b| {

@@ -86,11 +86,17 @@ impl Function {
         }
     }
 
+    /// A value that is defined, with what it is. A function that is not well formed may not say that.
+    fn typed(&self, id: ValueId) -> String {
+        match self.kinds.get(id as usize) {
+            Some(kind) => format!("%{id}: {kind}"),
+            None => format!("%{id}: ?"),
+        }
+    }
+
     fn instruction(&self, i: &Instruction, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let results = i.results.iter();
-        let results: Vec<String> = results
-            .map(|&id| format!("%{id}: {}", self.kind(id)))
-            .collect();
+        let results: Vec<String> = results.map(|&id| self.typed(id)).collect();
         let equals = if results.is_empty() { "" } else { " = " };
         let note = self.note(&i.results, i.line);
         let value = expression(&i.expression);
@@ -102,8 +108,8 @@ impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "fn {}", self.name)?;
         for (number, block) in self.blocks.iter().enumerate() {
-            let typed = |&id: &ValueId| format!("%{id}: {}", self.kind(id));
-            let parameters: Vec<String> = block.parameters.iter().map(typed).collect();
+            let parameters = block.parameters.iter();
+            let parameters: Vec<String> = parameters.map(|&id| self.typed(id)).collect();
             let note = self.note(&block.parameters, 0);
             writeln!(f, "{number}({}):{note}", parameters.join(", "))?;
             for i in &block.instructions {

@@ -109,6 +109,9 @@ pub(crate) fn separate_entry(function: &Function) -> Option<Function> {
 /// The same function with one block that returns, and the number of that block. It stays as it is if
 /// one block alone returns; if several do, they jump to a new one, whose parameters are the results.
 /// `None` if no block that can be reached returns.
+///
+/// # Panics
+/// If the function is not well formed ([`Function::check`]).
 pub fn merge_returns(function: &Function) -> Option<(Function, usize)> {
     let graph = Cfg::new(function);
     let returns = |b: &usize| matches!(function.blocks[*b].terminator, Terminator::Return(_));

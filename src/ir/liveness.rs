@@ -15,7 +15,10 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// Of a function that is verified, with its graph. Blocks that cannot be reached need nothing.
+    /// Of a function, with its graph. Blocks that cannot be reached need nothing.
+    ///
+    /// # Panics
+    /// If the function is not well formed ([`Function::check`]), or the graph is another one's.
     pub fn new(function: &Function, graph: &Cfg) -> Self {
         let count = function.blocks.len();
         let homes = homes(function);

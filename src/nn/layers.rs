@@ -13,6 +13,7 @@ use crate::graph::{
 use crate::rules;
 
 /// `x @ weights + bias`.
+#[derive(Debug)]
 pub struct Linear {
     /// Shape (inputs, outputs).
     pub weights: Parameter,
@@ -49,6 +50,7 @@ impl Linear {
 }
 
 /// A vector for each of so many numbers.
+#[derive(Debug)]
 pub struct Embedding {
     /// Shape (count, width).
     pub table: Parameter,

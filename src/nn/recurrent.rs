@@ -13,6 +13,7 @@ use crate::graph::{Constant, Parameter, Variable, ops};
 use crate::rules::{self, SliceItem};
 
 /// Weights of a vector and of the state, for so many parts side by side, and what is added.
+#[derive(Debug)]
 struct GateWeights {
     of_vector: Parameter,
     of_state: Parameter,
@@ -137,13 +138,14 @@ fn rest(x: &Variable) -> Result<Variable> {
 ///
 /// `i, f, o, c` are the input, forget and output gates and the new content; the memory becomes
 /// `f memory + i c`, the state `o tanh(memory)`.
+#[derive(Debug)]
 pub struct Lstm {
     weights: GateWeights,
     coupled: bool,
 }
 
 /// What an [`Lstm`] hands on.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct LstmState {
     /// What the layer shows.
     pub state: Variable,
@@ -257,6 +259,7 @@ impl Lstm {
 ///
 /// `r, z, n` are the reset gate, the update gate and the new content, and the state becomes
 /// `(1 - z) n + z state`.
+#[derive(Debug)]
 pub struct Gru {
     weights: GateWeights,
 }

@@ -11,7 +11,8 @@ pub enum L2Per {
     /// Each time that a row is looked up; once a sample for a parameter that is used whole. In a
     /// step by hand or of a trainer, where samples are not known, this is once. Several lookups in a
     /// table by one index are one in a program, so that a trainer and `fit` count them once; a step by
-    /// hand counts each.
+    /// hand counts each. Plain SGD without a bound on gradients goes on from lookup to lookup: a row that
+    /// occurs `k` times shrinks `k` times by the factor `1 - lr l2`.
     Sample,
 }
 

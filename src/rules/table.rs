@@ -10,6 +10,7 @@ use crate::array::Shape;
 use super::OpRef;
 
 /// One operator of the table.
+#[derive(Debug)]
 pub struct Entry {
     /// The operator's name.
     pub name: &'static str,

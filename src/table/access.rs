@@ -1,5 +1,6 @@
 //! Access to tables that lasts: guards over their locks, and what is reported where a lock is refused.
 
+use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -188,6 +189,14 @@ pub(super) fn held<'a>(tables: &Tables<'a>, mode: Mode) -> Result<HeldLocks<'a>>
 pub struct Exclusive<'a> {
     pub(super) table: &'a Table,
     pub(super) all: ExclusiveAll<'a>,
+}
+
+impl fmt::Debug for Exclusive<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exclusive")
+            .field("table", &self.table.label())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Exclusive<'_> {

@@ -47,6 +47,7 @@
 //! ```
 
 mod adaptive;
+mod binding;
 mod checkpoint;
 mod column;
 mod custom;

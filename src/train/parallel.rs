@@ -21,6 +21,7 @@ use crate::optim::Optimizer;
 use crate::table::{Param, Table};
 
 /// One worker of [`parallel`].
+#[derive(Debug)]
 pub struct Member<'a> {
     /// The worker's number, from 0.
     pub number: usize,

@@ -1,6 +1,7 @@
 //! Training a graph step by step: set its inputs, take a step, and again. Why so, and the limits, stand at
 //! [`Trainer`].
 
+use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -66,6 +67,16 @@ pub struct Trainer<'o> {
     optimizer: &'o Optimizer,
     /// A graph belongs to one thread.
     _in_this_thread: PhantomData<*const ()>,
+}
+
+impl fmt::Debug for Trainer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tables = self.trained.iter().map(|trained| trained.table.label());
+        f.debug_struct("Trainer")
+            .field("optimizer", self.optimizer)
+            .field("trained", &tables.collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'o> Trainer<'o> {

@@ -36,6 +36,7 @@ mod products;
 mod random_programs;
 mod rank;
 mod recursion;
+mod remainders;
 mod rows;
 mod rules;
 mod scatter;

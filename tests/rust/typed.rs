@@ -1,9 +1,13 @@
 //! Inputs that are set in place, and what typed variables have beside operators.
 
+use std::sync::Arc;
+
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
 use wyrmling::graph::ops;
 use wyrmling::optim::Optimizer;
-use wyrmling::train::Trainer;
-use wyrmling::{DType, Error, Input, Parameter, Variable};
+use wyrmling::train::{self, Trainer};
+use wyrmling::{Array, DType, Error, Input, Parameter, Result, Table, Variable, nn};
 
 use crate::common::numbers;
 
@@ -183,4 +187,42 @@ fn indices_are_no_numbers() {
     assert!(matches!(product, Err(Error::Type(_))));
     let joined = row.binary(wyrmling::rules::Concatenate { axis: 0 }, w);
     assert!(matches!(joined, Err(Error::Type(_))));
+}
+
+/// A struct of a dependent crate that holds these can derive `Debug`, and results that hold them have
+/// `unwrap_err`.
+#[test]
+fn what_models_are_made_of_can_be_shown() -> Result<()> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    let table = Arc::new(Table::new(&Array::from(vec![1.0, 2.0]), Some("w".into()))?);
+    let weights = Parameter::shared(Arc::clone(&table));
+    let loss = weights.clone().square().sum();
+    let sgd = Optimizer::sgd(0.1)?;
+    let mut shown = vec![
+        format!("{:?}", nn::Lstm::new(1, 2, &mut rng)?),
+        format!("{:?}", nn::Gru::new(1, 2, &mut rng)?),
+        format!("{:?}", nn::Linear::new(1, 2, &mut rng)?),
+        format!("{:?}", nn::Embedding::new(3, 2, &mut rng)?),
+        format!("{:?}", loss.outline(5)?),
+        format!("{:?}", Trainer::new(&loss, &sgd)?),
+        format!("{:?}", table.exclusive()?),
+    ];
+    shown.extend(train::parallel(1, 1, &[table], &sgd, |worker| {
+        Ok(format!("{worker:?}"))
+    })?);
+    let names = [
+        "Lstm",
+        "Gru",
+        "Linear",
+        "Embedding",
+        "Outline",
+        "Trainer",
+        "Exclusive",
+        "Member",
+    ];
+    for (shown, name) in shown.iter().zip(names) {
+        assert!(shown.starts_with(name), "{shown}");
+    }
+    assert!(shown[5].contains("parameter 'w'") && shown[6].contains("parameter 'w'"));
+    Ok(())
 }

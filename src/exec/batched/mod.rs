@@ -90,16 +90,15 @@ struct Follower<'f> {
 ///
 /// # Errors
 /// [`Error::Value`](crate::Error::Value) if an argument is a parameter of which there is no table, and
-/// whatever [`Function::check`], [`simplify`] and [`Program::new`] report.
+/// whatever [`simplify`] and [`Program::new`] report.
 pub fn batched(
     function: &Function,
     arguments: &[LossArgument],
     tables: &[Arc<Table>],
     columns: &[Option<BatchColumn>],
 ) -> Result<Option<Program>> {
-    function.check()?;
-    check_parameters(arguments, tables.len())?;
     let function = simplify(function, Lengths::Seen)?;
+    check_parameters(arguments, tables.len())?;
     let Some((function, exit)) = merge_returns(&function) else {
         return Ok(None);
     };

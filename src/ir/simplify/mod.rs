@@ -42,20 +42,21 @@ use crate::reserve;
 /// where a branch goes. What is not found by then stays as it is.
 const ROUNDS: usize = 8;
 
-/// A smaller function with the same results. It must be well formed
-/// ([`check`](Function::check)).
+/// A smaller function with the same results.
 ///
 /// # Errors
-/// [`Error::Memory`](crate::Error::Memory), [`Error::Interrupted`](crate::Error::Interrupted).
+/// As [`Function::check`], [`Error::Memory`](crate::Error::Memory),
+/// [`Error::Interrupted`](crate::Error::Interrupted).
 pub fn simplify(function: &Function, lengths: Lengths) -> Result<Function> {
+    function.check()?;
     reserve::ahead(function.kinds.len(), reserve::bytes::OPTIMIZED)?;
     simplified(function.clone(), lengths)
 }
 
-/// As [`simplify`], of a function that nobody else has.
+/// As [`simplify`], of a function that nobody else has and that is well formed.
 ///
 /// # Errors
-/// As [`simplify`].
+/// As [`simplify`], but for those of [`Function::check`].
 pub(crate) fn simplified(mut out: Function, lengths: Lengths) -> Result<Function> {
     reserve::ahead(out.kinds.len(), reserve::bytes::OPTIMIZED)?;
     out = separate_entry(&out).unwrap_or(out);

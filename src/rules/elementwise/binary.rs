@@ -350,7 +350,8 @@ elementwise! { $
     /// Remainder of the truncated quotient, with the sign of x.
     Fmod = fmod, "x - y trunc(x / y)", "definition",
     (x, y) -> |x, y| x % y,
-    vjp(g, out) = [Some(g), Some(-(g * (x / y).trunc()))],
+    // The quotient of what the remainder leaves: x / y may round up to an integer that the quotient is below.
+    vjp(g, out) = [Some(g), Some(-(g * ((x - out) / y).rint()))],
     domain = [DIVIDEND, DIVISOR],
     special = [[0.0, -0.0, 1.0, 3.5, -3.5], [0.0, 1.0, -1.0, 0.5]],
     numpy = ["fmod"];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wyrmling::array::Dense;
 use wyrmling::exec::{Leaf, LossArgument, Program, SampleLoss, batched, interpret};
-use wyrmling::ir::{Expression, Function, Instruction, Terminator, adjoint};
+use wyrmling::ir::{Expression, Function, Instruction, Lengths, Terminator, adjoint, simplify};
 use wyrmling::rules::{self, OpRef};
 use wyrmling::{Array, DType, Error, Table, Type};
 
@@ -97,6 +97,10 @@ fn functions_that_are_put_together_wrongly_are_refused() {
                 "{what}"
             );
             assert!(adjoint(&function, &[0]).is_err(), "{what}");
+            for lengths in [Lengths::Seen, Lengths::Exact] {
+                assert!(simplify(&function, lengths).is_err(), "{what}");
+            }
+            assert!(function.to_string().starts_with("fn "), "{what}");
             let arguments = vec![LossArgument::Parameter(0), LossArgument::Feed(0)];
             let tables = [Arc::clone(&table)];
             assert!(

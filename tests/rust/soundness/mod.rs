@@ -9,6 +9,7 @@ mod liar;
 mod operators;
 mod samplers;
 mod samples;
+mod threads;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
