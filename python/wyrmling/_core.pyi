@@ -156,15 +156,11 @@ class Variable:
     def as_integer_ratio(self) -> tuple[int, int]: ...
     def choose(a, choices: Sequence[_Like], out: Any = None, mode: str = "raise") -> Any: ...
     def clip(
-        a,
-        a_min: _Like | None = None,
-        a_max: _Like | None = None,
-        out: Variable | None = None,
-        *,
+        self,
         min: _Like | None = None,
         max: _Like | None = None,
-        where: Any = True,
-        dtype: npt.DTypeLike | None = None,
+        out: Any = None,
+        **how: Any,
     ) -> Any: ...
     def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any: ...
     def conj(self) -> Variable: ...
