@@ -193,6 +193,28 @@ def test_a_lookup_that_a_sample_repeats_counts_once(
         np.testing.assert_allclose(again, once, rtol=tolerance)
 
 
+def test_two_lookups_that_meet_in_a_row_count_twice() -> None:
+    """As in a plan, which knows them by their indices, so in a loss run sample by sample."""
+
+    def planned(w: Any, i: int, j: int, n: int) -> Any:
+        return w[i] @ w[j] + w[i].sum()
+
+    def looped(w: Any, i: int, j: int, n: int) -> Any:
+        k = 0
+        while k < n:
+            k += 1
+        return w[i] @ w[j] + w[i].sum()
+
+    found = []
+    for loss in (planned, looped):
+        w = wy.Parameter(np.linspace(0.1, 1.2, 6).reshape(3, 2))
+        columns = {"i": [0, 1, 2, 2], "j": [1, 1, 0, 2], "n": [3, 1, 100, 5]}
+        optimizer = wy.SGD(lr=LR, momentum=0.5, l2=L2, l2_per="sample")
+        wy.fit(loss, columns, parameters={"w": w}, optimizer=optimizer, batch_size=2, epochs=2)
+        found.append(w.value)
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
+
+
 def test_items_that_a_sample_has_twice_count_twice() -> None:
     """In one lookup of all, and one after the other."""
 

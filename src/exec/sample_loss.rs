@@ -10,8 +10,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::loss_argument::{LossArgument, check_parameters};
+use super::repeated_lookups::{Indices, LookupSite};
 use super::sample_program::SampleProgram;
-use super::table_rows::{Collected, Site, TableRows, collecting};
+use super::table_rows::{RowCollection, TableRows, collecting};
 use super::{Compiled, Outcome, slices};
 use smallvec::SmallVec;
 
@@ -101,13 +102,13 @@ impl SampleLoss {
         });
         let mut stands = vec![false; arguments.len()];
         let mut wrt = Vec::new();
-        let (same, mut sites) = (same_in_all_turns(&function), 0..);
+        let (indices, mut sites) = (Indices::of(&function), 0..);
         for (number, table) in tables.iter().enumerate() {
             let places = places(&arguments, number);
             let ids: Vec<ValueId> = places.iter().map(|&at| function.parameters()[at]).collect();
             if ids.iter().all(|&id| is_looked_up(&function, id)) {
                 for (&at, &id) in places.iter().zip(&ids) {
-                    look_up(&mut function, id, (table, number), &same, &mut sites);
+                    look_up(&mut function, id, (table, number), &indices, &mut sites);
                     stands[at] = true;
                 }
             }
@@ -197,9 +198,9 @@ impl SampleLoss {
     pub(crate) unsafe fn run(
         &self,
         args: &[Datum],
-        records: &mut Vec<Collected>,
+        records: &mut Vec<RowCollection>,
     ) -> Result<SampleResult> {
-        records.iter_mut().for_each(Collected::begin_sample);
+        records.iter_mut().for_each(RowCollection::begin_sample);
         Ok(match collecting(records, || self.compiled.run(args))? {
             Outcome::Left(exit) => SampleResult::Left(exit),
             Outcome::Returned(results) => {
@@ -347,50 +348,13 @@ fn is_looked_up(function: &Function, id: ValueId) -> bool {
     })
 }
 
-/// For each value whether it is the same in all turns of loops: it depends on none that a loop goes on with.
-fn same_in_all_turns(function: &Function) -> Vec<bool> {
-    let mut same = vec![false; function.kinds.len()];
-    for &id in function.parameters() {
-        same[id as usize] = true;
-    }
-    // What is supplied from a block further down, as that of a loop is, makes it another pass.
-    let mut before = 0;
-    loop {
-        let mut supplied: Vec<Vec<bool>> = function
-            .blocks
-            .iter()
-            .map(|block| vec![true; block.parameters.len()])
-            .collect();
-        for target in function.blocks.iter().flat_map(|b| b.terminator.targets()) {
-            let passed = supplied[target.block].iter_mut().zip(&target.args);
-            passed.for_each(|(all, &id)| *all &= same[id as usize]);
-        }
-        for (block, supplied) in function.blocks.iter().zip(supplied) {
-            for (&id, all) in block.parameters.iter().zip(supplied) {
-                same[id as usize] |= all;
-            }
-            for i in &block.instructions {
-                let read = i.expression.operands().iter();
-                let all = read.fold(true, |all, &id| all && same[id as usize]);
-                let all = all && !matches!(i.expression, Expression::Pop(_));
-                i.results.iter().for_each(|&id| same[id as usize] = all);
-            }
-        }
-        let now = same.iter().filter(|&&one| one).count();
-        if now == before {
-            return same;
-        }
-        before = now;
-    }
-}
-
 /// Lets a function look rows up in a table, whose records have a number, in the place of an array. The
 /// parameter becomes a number that stands for the table.
 fn look_up(
     function: &mut Function,
     id: ValueId,
     (table, record): (&Arc<Table>, usize),
-    same: &[bool],
+    indices: &Indices,
     sites: &mut impl Iterator<Item = usize>,
 ) {
     for block in &mut function.blocks {
@@ -399,12 +363,11 @@ fn look_up(
                 Expression::Apply(op, args)
                     if op.downcast::<Gather>().is_some() && args.first() == Some(&id) =>
                 {
-                    let turns = args.get(1).is_none_or(|&index| !same[index as usize]);
-                    let number = sites.next().unwrap_or(usize::MAX);
-                    let site = Site {
+                    let site = LookupSite {
                         record,
-                        number,
-                        turns,
+                        number: sites.next().unwrap_or(usize::MAX),
+                        index: indices.numbers[args[1] as usize],
+                        turns: !indices.same_in_all_turns[args[1] as usize],
                     };
                     // SAFETY: it is run by `SampleLoss::run`, whose caller holds the locks, and given to
                     // nobody.

@@ -13,10 +13,8 @@
 //! result is summed to what the function returns, so that it is never dropped; and only operators with
 //! kernels for single elements move out of loops.
 //!
-//! Where a penalty counts each lookup of a sample, one that the sample repeats counts once, as in a plan, which has the
-//! rows of one index as one part: the gradient of the second is added to that of the first ([`Collected`]). Here lookups
-//! are the same if their indices are the same numbers, but for those of several turns of a loop whose index differs
-//! from turn to turn: an item that is there twice counts twice, as in one lookup of all items.
+//! Where a penalty counts each lookup of a sample, the gradient of one that it repeats is added to that of the first
+//! ([`repeated_lookups`](super::repeated_lookups)).
 //!
 //! Limits: both are for functions that the trainer runs while it holds the tables' locks. There is no
 //! forward mode and no second derivative of them.
@@ -24,32 +22,19 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
-
 use super::lookup;
+use super::repeated_lookups::{LookupSite, SeenLookups};
 use crate::array::{DType, Slice, SliceMut, Type, Typed, View, ViewMut, element_count, with_real};
 use crate::error::{Error, Result};
 use crate::reserve;
 use crate::rules::{Ex, Gather, Operator, arity, check_indices};
 use crate::table::Table;
 
-/// Which lookup of a function it is.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Site {
-    /// Which of the thread's records gets the gradient.
-    pub record: usize,
-    /// Its number among all of the function.
-    pub number: usize,
-    /// Whether its index depends on the turn of a loop.
-    pub turns: bool,
-}
-
 /// Copies of rows of a table at the indices of operand 1. See the [module documentation](self).
 #[derive(Debug)]
 pub(super) struct TableRows {
     table: Arc<Table>,
-    site: Site,
+    site: LookupSite,
 }
 
 impl TableRows {
@@ -58,7 +43,7 @@ impl TableRows {
     /// # Safety
     /// It is evaluated only while the lock of the table is held, for this thread alone or shared with
     /// others that reach the table by moves.
-    pub(super) unsafe fn new(table: Arc<Table>, site: Site) -> Self {
+    pub(super) unsafe fn new(table: Arc<Table>, site: LookupSite) -> Self {
         TableRows { table, site }
     }
 }
@@ -93,7 +78,7 @@ impl Operator for TableRows {
 /// Appends the rows that are operand 1, at the indices of operand 2, to records of the thread.
 #[derive(Debug)]
 struct CollectRows {
-    site: Site,
+    site: LookupSite,
 }
 
 impl Operator for CollectRows {
@@ -215,53 +200,20 @@ impl RowRecords {
     }
 }
 
-/// The lookups of a sample that have the same indices.
-#[derive(Debug, Default)]
-struct Repeats {
-    /// Where the rows begin, of each turn in which they were looked up.
-    starts: SmallVec<[usize; 1]>,
-    /// How often each site that turns has looked them up.
-    turns: SmallVec<[(usize, usize); 2]>,
-}
-
-impl Repeats {
-    /// For which time they are looked up at a site.
-    fn turn(&mut self, site: Site) -> Result<usize> {
-        if !site.turns {
-            return Ok(0);
-        }
-        match self
-            .turns
-            .iter_mut()
-            .find(|(number, _)| *number == site.number)
-        {
-            Some((_, count)) => {
-                *count += 1;
-                Ok(*count - 1)
-            }
-            None => {
-                reserve::grow(&mut self.turns, 1)?;
-                self.turns.push((site.number, 1));
-                Ok(0)
-            }
-        }
-    }
-}
-
 /// The rows of the gradient of one table that samples of a batch have left.
 #[derive(Debug)]
-pub(crate) struct Collected {
+pub(crate) struct RowCollection {
     pub records: RowRecords,
-    /// The lookups of a sample by their indices, if what it repeats counts once.
-    lookups: Option<FxHashMap<SmallVec<[u32; 4]>, Repeats>>,
+    /// The lookups of a sample, if what it repeats counts once.
+    lookups: Option<SeenLookups>,
 }
 
-impl Collected {
+impl RowCollection {
     /// None, of a table with this element type; whether what a sample repeats counts once.
     pub(crate) fn new(dtype: DType, counts_once: bool) -> Self {
-        Collected {
+        RowCollection {
             records: RowRecords::new(dtype),
-            lookups: counts_once.then(FxHashMap::default),
+            lookups: counts_once.then(SeenLookups::default),
         }
     }
 
@@ -272,27 +224,14 @@ impl Collected {
         }
     }
 
-    fn append(&mut self, site: Site, indices: &[u32], rows: &View<'_>) -> Result<()> {
+    fn append(&mut self, site: LookupSite, indices: &[u32], rows: &View<'_>) -> Result<()> {
         if let Some(lookups) = &mut self.lookups
             && !indices.is_empty()
+            && let Some(start) = lookups.before(site, indices, self.records.indices().len())?
         {
-            if !lookups.contains_key(indices) {
-                let mut key = SmallVec::new();
-                reserve::grow(&mut key, indices.len())?;
-                key.extend_from_slice(indices);
-                reserve::grow(lookups, 1)?;
-                lookups.insert(key, Repeats::default());
-            }
-            if let Some(repeats) = lookups.get_mut(indices) {
-                let turn = repeats.turn(site)?;
-                if let Some(&start) = repeats.starts.get(turn) {
-                    let width = element_count(rows.shape)? / indices.len();
-                    self.records.add(start * width, rows);
-                    return Ok(());
-                }
-                reserve::grow(&mut repeats.starts, 1)?;
-                repeats.starts.push(self.records.indices().len());
-            }
+            let width = element_count(rows.shape)? / indices.len();
+            self.records.add(start * width, rows);
+            return Ok(());
         }
         self.records.append(indices, rows)
     }
@@ -300,13 +239,13 @@ impl Collected {
 
 thread_local! {
     /// What is collected by the function that runs in this thread, for each of its tables.
-    static RECORDS: RefCell<Vec<Collected>> = const { RefCell::new(Vec::new()) };
+    static RECORDS: RefCell<Vec<RowCollection>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Runs `work`, in which the rows of gradients are appended to `records`.
-pub(super) fn collecting<R>(records: &mut Vec<Collected>, work: impl FnOnce() -> R) -> R {
+pub(super) fn collecting<R>(records: &mut Vec<RowCollection>, work: impl FnOnce() -> R) -> R {
     /// Gives the records back, also if the work panics.
-    struct Collecting<'r>(&'r mut Vec<Collected>);
+    struct Collecting<'r>(&'r mut Vec<RowCollection>);
     impl Drop for Collecting<'_> {
         fn drop(&mut self) {
             RECORDS.with_borrow_mut(|here| std::mem::swap(here, self.0));

@@ -23,7 +23,7 @@ use super::worker::BatchStep;
 use crate::array::{Array, Dense, Number, Shape, Slice, Typed, element_count, with_real};
 use crate::error::{Error, Result};
 use crate::exec::{
-    Collected, Leaf, LossArgument, RowRecords, SampleLoss, SampleProgram, SampleResult,
+    Leaf, LossArgument, RowCollection, RowRecords, SampleLoss, SampleProgram, SampleResult,
     TableGradient,
 };
 use crate::interrupt::Poller;
@@ -170,7 +170,7 @@ pub(super) struct FunctionStep<'a> {
     open: Vec<(usize, LossArgument)>,
     /// The shape of each feed's value.
     shapes: Vec<Shape>,
-    collected: Vec<Collected>,
+    collected: Vec<RowCollection>,
     trained: Vec<SummedParameter<'a>>,
     /// Samples in the batch at hand.
     samples: usize,
@@ -307,7 +307,7 @@ impl<'a> FunctionStep<'a> {
         let (args, open) = loss.loss.arguments();
         let collected = trained.iter().map(|one| {
             let target = &one.table.target;
-            Collected::new(target.table.ty().dtype, target.counts_occurrences())
+            RowCollection::new(target.table.ty().dtype, target.counts_occurrences())
         });
         Ok(FunctionStep {
             loss,
