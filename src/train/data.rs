@@ -4,16 +4,18 @@
 //! and random numbers are long enough to run at full speed. A batch is a slice of what is staged; it
 //! is not copied again.
 
-use super::binding::{Binding, Bindings};
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use super::column::ColumnValues;
 use super::drawer::{DrawRows, Drawer};
 use super::input_buffer::InputBuffer;
 use super::mapped::Mapped;
 use super::sampling::Sampler;
 use super::source::Source;
-use crate::array::{Shape, Type, size};
+use crate::array::{DType, Shape, Type, size};
 use crate::error::{Error, Result};
-use crate::exec::Leaf;
+use crate::exec::{Leaf, check_input};
 
 /// A leaf of the program that is filled for every batch.
 #[derive(Debug)]
@@ -58,6 +60,232 @@ pub(super) struct Feeds {
     types: Vec<Type>,
 }
 
+/// The number of each input among the leaves, by its id.
+fn places<'a>(inputs: impl Iterator<Item = &'a Leaf>) -> HashMap<u64, usize> {
+    let ids = inputs.enumerate().filter_map(|(at, leaf)| match leaf {
+        Leaf::Input { id, .. } => Some((*id, at)),
+        _ => None,
+    });
+    ids.collect()
+}
+
+/// The source of each input, by its id, after a check of which inputs have one and which samplers depend on what.
+///
+/// # Errors
+/// [`Error::Value`] and [`Error::Type`] for a source of no input or a second one of it, and a sampler
+/// that depends on what no column has, or on more than one index a sample.
+fn bindings<'a, 's>(
+    inputs: impl Iterator<Item = &'a Leaf> + Clone,
+    places: &HashMap<u64, usize>,
+    sources: &'s [(u64, Source)],
+) -> Result<HashMap<u64, &'s Source>> {
+    let mut found = HashMap::with_capacity(sources.len());
+    for (id, source) in sources {
+        if !places.contains_key(id) {
+            return Err(Error::Value(
+                "a column or sampler is bound to an input that the loss does not use".into(),
+            ));
+        }
+        if found.insert(*id, source).is_some() {
+            return Err(Error::Value("an input is bound twice".into()));
+        }
+    }
+    for given in sources.iter().filter_map(|(_, source)| source.given()) {
+        if found.get(&given).and_then(|s| s.column()).is_none() {
+            return Err(Error::Value(
+                "given: a sampler may depend on an input that has a column only".into(),
+            ));
+        }
+        let given = inputs.clone().find_map(|l| match l {
+            Leaf::Input { id, ty, name } if *id == given => Some((ty, name)),
+            _ => None,
+        });
+        if let Some((ty, name)) = given
+            && (ty.dtype.is_real() || ty.ndim() != 1)
+        {
+            return Err(Error::Type(format!(
+                "given: a sampler may depend on one index a sample; input '{name}' is {ty}"
+            )));
+        }
+    }
+    Ok(found)
+}
+
+/// An input, and what all of them are filled from.
+struct Binding<'s> {
+    name: &'s str,
+    ty: &'s Type,
+    sources: &'s [(u64, Source)],
+    by_input: &'s HashMap<u64, &'s Source>,
+    places: &'s HashMap<u64, usize>,
+}
+
+impl Binding<'_> {
+    /// The number of an input, and its column if it has one.
+    fn column(&self, input: u64) -> (Option<usize>, Option<ColumnValues>) {
+        let column = self.by_input.get(&input).and_then(|source| source.column());
+        (self.places.get(&input).copied(), column)
+    }
+
+    /// The feed of an input with a column of one index a sample, each below `n`; `what` says what it is
+    /// to the sampler of this input.
+    ///
+    /// # Errors
+    /// [`Error::Value`] if there is no such column, [`Error::Index`] for an index out of range.
+    fn index_column(&self, what: &str, wanted: u64, n: usize) -> Result<usize> {
+        let name = self.name;
+        match self.column(wanted) {
+            (Some(at), Some(data)) if data.is_of_indices() => {
+                data.check(|| format!("{what} of the sampler of input '{name}'"), n)?;
+                Ok(at)
+            }
+            _ => Err(Error::Value(format!(
+                "{what} of the sampler of input '{name}': expected a column of one index a sample"
+            ))),
+        }
+    }
+
+    /// The feed of an input with a column, which the sampler of this input sees.
+    fn seen_column(&self, wanted: u64) -> Result<usize> {
+        let (at, column) = self.column(wanted);
+        at.filter(|_| column.is_some()).ok_or_else(|| {
+            Error::Value(format!(
+                "columns: the sampler of input '{}' sees inputs that have a column only",
+                self.name
+            ))
+        })
+    }
+
+    /// What draws; `None` for a source that draws no items.
+    fn drawer(&self, source: &Source) -> Result<Option<Drawer>> {
+        let given = |given: &Option<u64>| given.and_then(|id| self.column(id).0);
+        Ok(Some(match source {
+            Source::Sampled {
+                sampler,
+                given: user,
+            } => Drawer::Items {
+                sampler: Arc::clone(sampler),
+                given: given(user),
+            },
+            Source::InBatch {
+                column,
+                sampler,
+                given: user,
+            } => Drawer::InBatch {
+                column: self.index_column("column", *column, sampler.item_count() as usize)?,
+                sampler: Arc::clone(sampler),
+                given: given(user),
+            },
+            Source::Scored {
+                sampler,
+                user,
+                item,
+            } => {
+                let n = sampler.base().item_count() as usize;
+                let item = item.map(|item| self.index_column("item", item, n));
+                if item.is_none() && sampler.compares() {
+                    return Err(Error::Value(format!(
+                        "item of the sampler of input '{}': expected a column of one index a sample",
+                        self.name
+                    )));
+                }
+                Drawer::Scored {
+                    user: self.index_column("user", *user, sampler.user_count())?,
+                    item: item.transpose()?,
+                    sampler: Arc::clone(sampler),
+                }
+            }
+            Source::Custom { sampler, columns } => {
+                let columns = columns.iter().map(|&column| self.seen_column(column));
+                Drawer::Custom {
+                    n: sampler.item_count(),
+                    columns: columns.collect::<Result<_>>()?,
+                    sampler: Arc::clone(sampler),
+                }
+            }
+            Source::Column(_) | Source::Mapped(_) | Source::Rank(_) | Source::PerEntry { .. } => {
+                return Ok(None);
+            }
+        }))
+    }
+
+    /// How many items a source draws for a sample, and the source.
+    fn rows<'s>(&self, source: &'s Source) -> Result<(DrawRows, &'s Source)> {
+        let Source::PerEntry { source, of, times } = source else {
+            return Ok((DrawRows::Fixed(size(&self.ty.shape[1..])), source));
+        };
+        if self.ty.shape[1..] != [2] {
+            return Err(Error::Type(format!(
+                "input '{}': items for each element of entries are staged as rows of two indices, not {}",
+                self.name, self.ty
+            )));
+        }
+        let of = of.iter().map(|(id, ragged)| {
+            let at = self.index_column("entries", *id, ragged.len())?;
+            Ok((at, Arc::clone(ragged)))
+        });
+        let rows = DrawRows::Entries {
+            of: of.collect::<Result<_>>()?,
+            times: *times,
+        };
+        Ok((rows, source))
+    }
+
+    /// What fills the input from a source, and the type of all that the source has.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] and [`Error::Type`] if the source does not fit the input, [`Error::Value`] and
+    /// [`Error::Index`] if the columns that it needs do not fit.
+    fn feed(&self, source: &Source) -> Result<(Feed, Type)> {
+        let Binding { name, ty, .. } = *self;
+        if let Some(data) = source.column() {
+            let found = data.ty();
+            check_input(name, ty, (found.dtype, &found.shape))?;
+            let row = size(&found.shape[1..]);
+            return Ok((Feed::Column { data, row }, found));
+        }
+        if let Source::Rank(sampler) = source {
+            if ty.dtype != DType::F32 || size(&ty.shape[1..]) != 1 {
+                return Err(Error::Type(format!(
+                    "input '{name}': a rank is one number of float32, not {ty}"
+                )));
+            }
+            let drawn = self.sources.iter().find(|(_, source)| {
+                matches!(source, Source::Scored { sampler: other, .. } if Arc::ptr_eq(other, sampler))
+            });
+            let of = drawn.and_then(|(id, _)| self.column(*id).0);
+            let of = of.ok_or_else(|| {
+                Error::Value(format!(
+                    "input '{name}': no input is drawn by the sampler whose rank it is"
+                ))
+            })?;
+            return Ok((Feed::Rank { of }, ty.clone()));
+        }
+        if ty.dtype.is_real() {
+            return Err(Error::Type(format!(
+                "input '{name}': a sampler draws indices, not {ty}"
+            )));
+        }
+        let (rows, source) = self.rows(source)?;
+        let is_one = matches!(rows, DrawRows::Fixed(1));
+        if let Source::Scored { sampler, .. } = source
+            && sampler.compares()
+            && !is_one
+        {
+            return Err(Error::Type(format!(
+                "input '{name}': the sampler draws one index a sample, not {ty}"
+            )));
+        }
+        let by = self.drawer(source)?.ok_or_else(|| {
+            Error::Value(format!(
+                "input '{name}': expected a sampler that draws for each element of entries"
+            ))
+        })?;
+        let name = name.to_owned();
+        Ok((Feed::Drawn { by, rows, name }, ty.clone()))
+    }
+}
+
 impl Feeds {
     /// Matches sources with a program's inputs.
     ///
@@ -66,9 +294,10 @@ impl Feeds {
     /// source, two or an unfit one, or the columns of different length.
     pub(super) fn new<'a>(
         inputs: impl Iterator<Item = &'a Leaf> + Clone,
-        sources: &'a [(u64, Source)],
+        sources: &[(u64, Source)],
     ) -> Result<Self> {
-        let all = Bindings::new(inputs.clone(), sources)?;
+        let places = places(inputs.clone());
+        let by_input = bindings(inputs.clone(), &places, sources)?;
         let mut feeds = Vec::new();
         let mut types = Vec::new();
         let mut count: Option<(usize, String)> = None;
@@ -76,7 +305,7 @@ impl Feeds {
             let Leaf::Input { id, ty, name } = leaf else {
                 continue;
             };
-            let Some(source) = all.source(*id) else {
+            let Some(source) = by_input.get(id) else {
                 return Err(Error::Value(format!(
                     "input '{name}' is not bound: give it a column or a sampler"
                 )));
@@ -90,7 +319,9 @@ impl Feeds {
             let binding = Binding {
                 name,
                 ty,
-                all: &all,
+                sources,
+                by_input: &by_input,
+                places: &places,
             };
             let (feed, ty) = binding.feed(source)?;
             if let Feed::Column { data, .. } = &feed {

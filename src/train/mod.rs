@@ -47,7 +47,6 @@
 //! ```
 
 mod adaptive;
-mod binding;
 mod checkpoint;
 mod column;
 mod custom;
