@@ -94,7 +94,7 @@ def test_a_variable_may_be_any_argument():
     a, v = np.ones(2), wy.Variable([1.0, 2.0])
     assert isinstance(wy.average(a, weights=v), wy.Variable)
     assert isinstance(wy.full(fill_value=v, shape=(2, 2)), wy.Variable)
-    assert isinstance(wy.clip(a, None, max=v), wy.Variable)
+    assert isinstance(wy.clip(a, None, v), wy.Variable)
     assert isinstance(wy.special.logsumexp(a, b=v), wy.Variable)
     assert isinstance(wy.linalg.multi_dot([np.eye(2), v]), wy.Variable)
     assert isinstance(wy.r_[1.0, v[0]], wy.Variable)

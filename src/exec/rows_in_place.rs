@@ -26,7 +26,7 @@ const MOST_PASSES: usize = 4;
 
 /// Rows that a dot product copies.
 #[derive(Clone, Copy)]
-struct Copied<'p> {
+struct CopiedRows<'p> {
     table: usize,
     index: &'p Place,
     /// Numbers in all.
@@ -37,7 +37,7 @@ struct Copied<'p> {
 
 /// Copies, by where they start. No two have memory in common.
 #[derive(Default)]
-struct Copies<'p>(BTreeMap<usize, Copied<'p>>);
+struct Copies<'p>(BTreeMap<usize, CopiedRows<'p>>);
 
 impl<'p> Copies<'p> {
     /// Those that have memory in common with a value, the last first.
@@ -55,7 +55,7 @@ impl<'p> Copies<'p> {
     }
 
     /// The one that a value is.
-    fn get(&self, place: &Place) -> Option<&Copied<'p>> {
+    fn get(&self, place: &Place) -> Option<&CopiedRows<'p>> {
         let Location::Arena(start) = place.location else {
             return None;
         };
@@ -108,7 +108,7 @@ impl<'p> Copies<'p> {
                     let table = *table;
                     copies.0.insert(
                         start,
-                        Copied {
+                        CopiedRows {
                             table,
                             index,
                             size,

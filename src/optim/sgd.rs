@@ -46,7 +46,7 @@ impl<T: Number> Decay<'_, T> {
 }
 
 /// Rows that are added to those of a table.
-trait Summand<T: Number>: Copy {
+trait AddedRows<T: Number>: Copy {
     /// How others use the rows meanwhile.
     type Access: LoadStore;
 
@@ -60,7 +60,7 @@ trait Summand<T: Number>: Copy {
     unsafe fn row(&self, k: usize, width: usize) -> *const T;
 }
 
-impl<T: Number> Summand<T> for Term<&[T]> {
+impl<T: Number> AddedRows<T> for Term<&[T]> {
     type Access = Plain;
 
     #[inline(always)]
@@ -82,7 +82,7 @@ struct TermInPlace<'a, T> {
     rows: RowsInPlace<'a>,
 }
 
-impl<T: Number> Summand<T> for TermInPlace<'_, T> {
+impl<T: Number> AddedRows<T> for TermInPlace<'_, T> {
     type Access = Relaxed;
 
     #[inline(always)]
@@ -109,7 +109,7 @@ impl<T: Number> Summand<T> for TermInPlace<'_, T> {
 /// # Safety
 /// As for [`rows`].
 #[inline(always)]
-unsafe fn add<M: Machine, T: Number, S: Summand<T>, const N: usize>(
+unsafe fn add<M: Machine, T: Number, S: AddedRows<T>, const N: usize>(
     m: M,
     (table, width): (&Table, usize),
     indices: &[u32],

@@ -17,7 +17,7 @@ static CHANGES: AtomicU64 = AtomicU64::new(1);
 pub(crate) const MARKS: u32 = 56;
 
 /// What this thread knows of changes.
-struct Known {
+struct KnownChanges {
     /// How many changes this thread has recorded.
     own: Cell<u64>,
     /// How often this thread has advanced the counter.
@@ -32,8 +32,8 @@ struct Known {
 }
 
 thread_local! {
-    static KNOWN: Known = const {
-        Known {
+    static KNOWN: KnownChanges = const {
+        KnownChanges {
             own: Cell::new(0),
             advanced: Cell::new(0),
             leaves_changed: Cell::new(false),
@@ -43,7 +43,7 @@ thread_local! {
     };
 }
 
-impl Known {
+impl KnownChanges {
     /// Advances the counter and returns its number.
     fn advance(&self) -> u64 {
         self.advanced.set(self.advanced.get() + 1);

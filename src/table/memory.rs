@@ -22,12 +22,12 @@ const MAPPED: usize = 2 << 20;
 #[derive(Debug)]
 pub(super) struct Zeroed {
     start: NonNull<u8>,
-    owned: Owned,
+    owned: Owner,
 }
 
 /// Who frees the memory, and how.
 #[derive(Debug)]
-enum Owned {
+enum Owner {
     /// A block of the allocator, of this layout.
     Block(Layout),
     /// Pages, which are unmapped when this is dropped.
@@ -56,13 +56,13 @@ impl Zeroed {
             #[cfg(target_os = "linux")]
             let _ = mapped.advise(memmap2::Advice::HugePage);
             let start = NonNull::new(mapped.as_mut_ptr()).ok_or_else(refuse)?;
-            let owned = Owned::Pages { _mapped: mapped };
+            let owned = Owner::Pages { _mapped: mapped };
             return Ok(Zeroed { start, owned });
         }
         // SAFETY: the layout's size is not zero.
         let start = unsafe { alloc_zeroed(layout) };
         let start = NonNull::new(start).ok_or_else(refuse)?;
-        let owned = Owned::Block(layout);
+        let owned = Owner::Block(layout);
         Ok(Zeroed { start, owned })
     }
 
@@ -74,7 +74,7 @@ impl Zeroed {
 
 impl Drop for Zeroed {
     fn drop(&mut self) {
-        if let Owned::Block(layout) = self.owned {
+        if let Owner::Block(layout) = self.owned {
             // SAFETY: `start` came from `alloc_zeroed` with this layout and is freed once.
             unsafe { dealloc(self.start.as_ptr(), layout) }
         }
