@@ -52,6 +52,11 @@ def whole(x: float) -> bool:
     return math.isfinite(x) and x == math.floor(x)
 
 
+def divides(x: float, y: float) -> bool:
+    """Whether the exact quotient is whole, which a rounded one may be though this is not."""
+    return y == 0 or (math.isfinite(x) and math.fmod(x, y) == 0)
+
+
 def zero(*x: float) -> bool:
     return x[-1] == 0
 
@@ -81,7 +86,7 @@ BROKEN: dict[str, Any] = {
     **dict.fromkeys(["tand", "secd"], lambda x: x % 180 == 90),
     **dict.fromkeys(["cscd", "cotd"], lambda x: x % 180 == 0),
     **dict.fromkeys(["maximum", "minimum", "fmax", "fmin"], equal),
-    **dict.fromkeys(["remainder", "floor_divide", "fmod"], lambda x, y: y == 0 or whole(x / y)),
+    **dict.fromkeys(["remainder", "floor_divide", "fmod"], divides),
     **dict.fromkeys(["rel_entr", "kl_div"], lambda x, y: x <= 0 or y <= 0),
     "copysign": lambda x, y: x == 0 or y == 0,
     # The quotient of 0 is 0, but where its derivatives' factors overflow.

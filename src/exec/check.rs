@@ -215,15 +215,6 @@ impl Checker<'_> {
         let missing = || wrong("a lookup has no table");
         let (table, index) = rows.lookup.as_ref().ok_or_else(missing)?;
         let ty = self.table(*table)?.ty();
-        if rows.place.location == Location::Nowhere && others.lookup.is_none() {
-            self.index(index, ty.shape.first().copied().unwrap_or(0))?;
-            let count = index.ty.size();
-            self.numbers(&others.place, ty.dtype, count.checked_mul(width(ty)?))?;
-            self.writes(out)?;
-            self.numbers(out, ty.dtype, Some(count))?;
-            apart(index, out)?;
-            return apart(&others.place, out);
-        }
         self.lookup(*table, index, &rows.place)?;
         match &others.lookup {
             None => self.numbers(&others.place, ty.dtype, Some(rows.place.ty.size()))?,
@@ -249,6 +240,18 @@ impl Checker<'_> {
         apart(&rows.place, &others.place)?;
         apart(out, &rows.place)?;
         apart(out, &others.place)
+    }
+
+    /// Rows of a table, which stay where they are, times others, and the result.
+    fn dot_in_place(&self, table: usize, [index, others, out]: [&Place; 3]) -> Result<()> {
+        let ty = self.table(table)?.ty();
+        let (width, count) = (width(ty)?, index.ty.size());
+        self.index(index, ty.shape[0])?;
+        self.numbers(others, ty.dtype, count.checked_mul(width))?;
+        self.writes(out)?;
+        self.numbers(out, ty.dtype, Some(count))?;
+        apart(index, out)?;
+        apart(others, out)
     }
 
     fn group(&self, group: &Group) -> Result<()> {
@@ -319,6 +322,12 @@ impl Checker<'_> {
                 operands.try_for_each(|operand| apart(operand, out))
             }
             Step::GatherDot { rows, others, out } => self.dot(rows, others, out),
+            Step::DotInPlace {
+                table,
+                index,
+                others,
+                out,
+            } => self.dot_in_place(*table, [index, others, out]),
             Step::Group(group) => self.group(group),
             Step::Kernel { args, out, .. } => {
                 self.writes(out)?;
@@ -344,14 +353,15 @@ impl Checker<'_> {
         of: &Type,
     ) -> Result<()> {
         let ty = self.table(table)?.ty();
-        self.index(numbers, ty.shape.first().copied().unwrap_or(0))?;
+        let row = width(ty)?;
+        self.index(numbers, ty.shape[0])?;
         let is_input = !matches!(numbers.location, Location::Arena(_));
         ensure(
             is_input
                 && part.bags.is_none()
                 && numbers.ty.size() == part.index.ty.size()
                 && ty.dtype == of.dtype
-                && width(ty)? == width(of)?,
+                && row == width(of)?,
             "a gradient reads other rows than it adds",
         )
     }

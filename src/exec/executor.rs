@@ -353,10 +353,11 @@ impl Executor {
                     // next run, and nobody writes to them now.
                     let (bags, weights) = unsafe { bags.read::<T>(&part.index, ty.shape[0], leaves) };
                     // SAFETY: as above.
-                    let read = |m: &Memory| unsafe { m.numbers::<T>(leaves) };
-                    let terms = part.terms.iter();
-                    let terms = terms.map(|term| Term::new(term.scale.as_ref().map(read), read(&term.rows)));
-                    let terms: SmallVec<[Term<&[T]>; 4]> = terms.collect();
+                    let numbers = |m: &Memory| unsafe { m.numbers::<T>(leaves) };
+                    let read = |term: &Term<Memory>| {
+                        Term::new(term.scale.as_ref().map(numbers), numbers(&term.rows))
+                    };
+                    let terms: SmallVec<[Term<&[T]>; 4]> = part.terms.iter().map(read).collect();
                     super::bags::write_out(bags, weights, &terms, size(&ty.shape[1..]), out)?;
                 });
             }

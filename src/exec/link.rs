@@ -310,12 +310,6 @@ impl Linker<'_> {
                     unreachable!("the first operand is looked up");
                 };
                 match &others.lookup {
-                    None if rows.place.location == Location::Nowhere => Linked::DotInPlace {
-                        table: Arc::clone(&self.tables[*table]),
-                        index: self.memory(index),
-                        others: self.memory(&others.place),
-                        out: self.memory(out),
-                    },
                     None => Linked::GatherDot {
                         table: Arc::clone(&self.tables[*table]),
                         index: self.memory(index),
@@ -331,6 +325,17 @@ impl Linker<'_> {
                     },
                 }
             }
+            Step::DotInPlace {
+                table,
+                index,
+                others,
+                out,
+            } => Linked::DotInPlace {
+                table: Arc::clone(&self.tables[*table]),
+                index: self.memory(index),
+                others: self.memory(others),
+                out: self.memory(out),
+            },
             Step::Group(group) => {
                 let group = self.group(group);
                 Self::maps(&group).map_or_else(|| Linked::Group(group), Linked::Maps)

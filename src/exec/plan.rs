@@ -66,7 +66,7 @@ pub(super) struct Group {
 pub(super) struct DotRows {
     /// The table and the indices, if they are looked up on the way.
     pub lookup: Option<(usize, Place)>,
-    /// Where they are, or are copied to; nowhere, if they are looked up and not copied.
+    /// Where they are, or are copied to.
     pub place: Place,
 }
 
@@ -93,11 +93,17 @@ pub(super) enum Step {
         bags: Bags<Place>,
         out: Place,
     },
-    /// Copies rows of a table, and multiplies them with others, row by row. The others are looked up
-    /// only where the first are copied.
+    /// Copies rows of a table, and multiplies them with others, row by row.
     GatherDot {
         rows: DotRows,
         others: DotRows,
+        out: Place,
+    },
+    /// Multiplies rows of a table, which stay where they are, with others, row by row.
+    DotInPlace {
+        table: usize,
+        index: Place,
+        others: Place,
         out: Place,
     },
     /// Elementwise operators.
@@ -206,7 +212,9 @@ impl Plan {
     /// that names them.
     pub(crate) fn lookups(&self) -> Vec<(usize, usize)> {
         let looked_up = self.steps.iter().flat_map(|s| match s {
-            Step::Gather { table, index, .. } => [Some((*table, index)), None],
+            Step::Gather { table, index, .. } | Step::DotInPlace { table, index, .. } => {
+                [Some((*table, index)), None]
+            }
             Step::GatherDot { rows, others, .. } => {
                 [rows, others].map(|r| r.lookup.as_ref().map(|(table, index)| (*table, index)))
             }

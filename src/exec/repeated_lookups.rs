@@ -113,7 +113,7 @@ pub(super) struct LookupSite {
 #[derive(Debug, Default)]
 pub(super) struct SeenLookups(FxHashMap<(usize, SmallVec<[u32; 4]>), Repeats>);
 
-/// SeenLookups by indices that are computed alike and are the same.
+/// The lookups by indices that are computed alike and are the same numbers.
 #[derive(Debug, Default)]
 struct Repeats {
     /// Where the rows begin, of each turn in which they were looked up.
@@ -155,7 +155,7 @@ impl SeenLookups {
 }
 
 impl Repeats {
-    /// The how manieth time they are looked up at a site; 0 if no turn changes its index.
+    /// How often they were looked up before at a site; 0 if no turn changes its index.
     fn turn(&mut self, site: LookupSite) -> Result<usize> {
         if !site.turns {
             return Ok(0);

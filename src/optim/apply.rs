@@ -7,7 +7,7 @@
 
 use smallvec::SmallVec;
 
-use super::gradient::{Access, GradientRows, RowsInPlace, Scratch, StepTarget, Term};
+use super::gradient::{Access, GradientRows, RowsInPlace, Scratch, StepTarget};
 use super::grouped::PIECE;
 use super::sgd::Decay;
 use super::{Settings, grouped, sgd};
@@ -17,12 +17,12 @@ use crate::array::Number;
 ///
 /// # Panics
 /// If a term has not one row of the table's width, and one factor or none at all, for each index
-/// of its part, or has rows of a table and the gradient is not [added](StepTarget::adds). It is compared once a batch,
-/// and then relied on.
+/// of its part, or reads rows of a table though the target does not [add](StepTarget::adds) terms. It is compared
+/// once a batch, and then relied on.
 ///
 /// # Safety
-/// All indices are rows of the table, and its state is that of a table of its type. Rows of other tables are such, and
-/// everybody reaches these by moves. With
+/// All indices are rows of the table, and its state is that of a table of its type. Indices of terms that are
+/// [in place](GradientRows::in_place) are rows of their tables, which everybody reaches by moves. With
 /// [`Access::Alone`] nobody else uses the table or its state until this returns; with
 /// [`Access::Shared`] everybody reaches both by moves.
 pub(crate) unsafe fn rows<T: Number, P: GradientRows<T>>(
@@ -84,13 +84,9 @@ fn only_row<T: Number, P: GradientRows<T>>(parts: &P) -> Option<(u32, &[T])> {
     if parts.count() != 1 || parts.terms(0) != 1 {
         return None;
     }
-    match (parts.indices(0), parts.term(0, 0)) {
-        (
-            &[row],
-            Term {
-                scale: None, rows, ..
-            },
-        ) => Some((row, rows)),
+    let term = parts.term(0, 0);
+    match *parts.indices(0) {
+        [row] if term.scale.is_none() => Some((row, term.rows)),
         _ => None,
     }
 }

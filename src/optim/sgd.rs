@@ -75,10 +75,10 @@ impl<T: Number> AddedRows<T> for Term<&[T]> {
     }
 }
 
-/// A term whose rows are in a table.
+/// A term, and its rows, which are in a table.
 #[derive(Clone, Copy)]
 struct TermInPlace<'a, T> {
-    scale: Option<&'a [T]>,
+    term: Term<&'a [T]>,
     rows: RowsInPlace<'a>,
 }
 
@@ -87,7 +87,7 @@ impl<T: Number> AddedRows<T> for TermInPlace<'_, T> {
 
     #[inline(always)]
     fn factor(&self, k: usize, step: T) -> T {
-        self.scale.map_or(step, |scale| step * scale[k])
+        self.term.factor(k, step)
     }
 
     #[inline(always)]
@@ -237,37 +237,34 @@ pub(super) unsafe fn rows<T: Number, P: GradientRows<T>>(
         let mut decay = rest;
         rest = rest.after(indices.len());
         let terms = parts.terms(p);
+        let given = |t| parts.term(p, t);
         let in_place = |t| {
-            let scale = parts.term(p, t).scale;
-            parts.in_place(p, t).map(|rows| TermInPlace { scale, rows })
+            let rows = parts.in_place(p, t)?;
+            Some(TermInPlace {
+                term: given(t),
+                rows,
+            })
         };
         if width > 1 && terms == 2 {
-            match (in_place(0), in_place(1)) {
-                (None, None) => {
-                    let both = [parts.term(p, 0), parts.term(p, 1)];
-                    add_two((table, width), indices, decay, step, both);
+            match [0, 1].map(in_place) {
+                [None, None] => {
+                    add_two((table, width), indices, decay, step, [0, 1].map(given));
                     continue;
                 }
-                (Some(first), Some(second)) => {
-                    let both = [first, second];
-                    add_two_in_place((table, width), indices, decay, step, both);
+                [Some(first), Some(second)] => {
+                    add_two_in_place((table, width), indices, decay, step, [first, second]);
                     continue;
                 }
                 _ => {}
             }
         }
         for t in 0..terms {
-            let term = parts.term(p, t);
-            if let Some(term) = in_place(t) {
-                add_one_in_place((table, width), indices, decay, step, term);
-                decay = Decay::Each(T::zero());
-                continue;
-            }
-            match width {
+            match in_place(t) {
+                Some(term) => add_one_in_place((table, width), indices, decay, step, term),
                 // SAFETY: rows have one number; indices are rows of the table, which others reach by
                 // moves if at all, by the conditions of this function.
-                1 => unsafe { add_numbers(table, indices, decay, step, term) },
-                _ => add_one((table, width), indices, decay, step, term),
+                None if width == 1 => unsafe { add_numbers(table, indices, decay, step, given(t)) },
+                None => add_one((table, width), indices, decay, step, given(t)),
             }
             // Once for all terms.
             decay = Decay::Each(T::zero());

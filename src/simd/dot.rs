@@ -177,14 +177,15 @@ pub fn axpy<M: Machine, T: Real>(m: M, alpha: T, x: &[T], y: &mut [T]) {
 pub fn axpy_two<M: Machine, T: Real>(m: M, alpha: T, x: &[T], gamma: T, z: &[T], y: &mut [T]) {
     let length = x.len().min(z.len()).min(y.len());
     let terms = [(alpha, x.as_ptr()), (gamma, z.as_ptr())];
-    // SAFETY: `y` has as many elements as `x` and `z` here, at least, and is borrowed mutably.
+    // SAFETY: each has `length` elements at least, and `y` is borrowed mutably.
     unsafe {
         add_terms::<Plain, Plain, M, T, 2, false>(m, terms, length, T::zero(), y.as_mut_ptr());
     }
 }
 
-/// `y[i] += Σ alpha·x[i]` over the terms `(alpha, x)`, added in their order, for `length` elements. Where it `SCALES`, `scale·y[i]` is the first summand: a scale near 0 keeps its digits, which a factor
-/// `1 + scale` of `y[i]` would lose.
+/// `y[i] += Σ alpha·x[i]` over the terms `(alpha, x)`, added in their order, for `length` elements. Where it
+/// `SCALES`, `scale·y[i]` is the first summand: a scale near 0 keeps its digits, which a factor `1 + scale` of
+/// `y[i]` would lose.
 ///
 /// # Safety
 ///

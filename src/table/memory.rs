@@ -2,7 +2,7 @@
 //!
 //! Large tables are mapped, and the kernel is asked for huge pages. Lookups jump from row to row, and with pages of
 //! 4 KiB the translation of a row's address is in no translation lookaside buffer once a table is larger than what
-//! the buffer covers: with 600,000 rows of 64 numbers an epoch takes 1.6 times as long. Mapped pages cost nothing until
+//! the buffer covers: with 600,000 rows of 64 numbers an epoch of BPR takes 1.6 times as long. Mapped pages cost nothing until
 //! they are written.
 //!
 //! Limits: a kernel that has no huge pages to give, or was told to give none, gives small ones.
@@ -22,7 +22,7 @@ const MAPPED: usize = 2 << 20;
 #[derive(Debug)]
 pub(super) struct Zeroed {
     start: NonNull<u8>,
-    owned: Owner,
+    owner: Owner,
 }
 
 /// Who frees the memory, and how.
@@ -56,14 +56,14 @@ impl Zeroed {
             #[cfg(target_os = "linux")]
             let _ = mapped.advise(memmap2::Advice::HugePage);
             let start = NonNull::new(mapped.as_mut_ptr()).ok_or_else(refuse)?;
-            let owned = Owner::Pages { _mapped: mapped };
-            return Ok(Zeroed { start, owned });
+            let owner = Owner::Pages { _mapped: mapped };
+            return Ok(Zeroed { start, owner });
         }
         // SAFETY: the layout's size is not zero.
         let start = unsafe { alloc_zeroed(layout) };
         let start = NonNull::new(start).ok_or_else(refuse)?;
-        let owned = Owner::Block(layout);
-        Ok(Zeroed { start, owned })
+        let owner = Owner::Block(layout);
+        Ok(Zeroed { start, owner })
     }
 
     /// The first byte. It stays where it is for as long as the memory lives.
@@ -74,7 +74,7 @@ impl Zeroed {
 
 impl Drop for Zeroed {
     fn drop(&mut self) {
-        if let Owner::Block(layout) = self.owned {
+        if let Owner::Block(layout) = self.owner {
             // SAFETY: `start` came from `alloc_zeroed` with this layout and is freed once.
             unsafe { dealloc(self.start.as_ptr(), layout) }
         }

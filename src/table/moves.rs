@@ -204,12 +204,7 @@ pub fn prefetch<T>(start: *const T, bytes: usize) {
 /// costs more than it saves.
 pub const CACHED: usize = 1 << 20;
 
-/// Whether rows are moved by vector instructions, and not element by element.
-pub const BY_VECTORS: bool = cfg!(all(
-    target_arch = "x86_64",
-    not(miri),
-    not(wyrmling_atomic_moves)
-));
+pub use vectors::BY_VECTORS;
 
 /// Bytes in a cache line, and in the widest vector.
 pub const CACHE_LINE: usize = 64;
@@ -221,6 +216,9 @@ mod vectors;
 #[cfg(not(all(target_arch = "x86_64", not(miri), not(wyrmling_atomic_moves))))]
 mod vectors {
     use crate::simd::Machine;
+
+    /// Whether rows are moved by vector instructions, and not element by element.
+    pub const BY_VECTORS: bool = false;
 
     /// # Safety
     ///

@@ -9,6 +9,9 @@ use std::arch::x86_64::{__m128, __m256, __m512};
 
 use crate::simd::{Isa, Machine};
 
+/// Whether rows are moved by vector instructions, and not element by element.
+pub const BY_VECTORS: bool = true;
+
 /// Defines a load and a store by vectors of one type, from byte `at` on, of `$block` bytes at a
 /// time. Both return where they ended. Each is small, so that LLVM copies it into kernels.
 macro_rules! movers {
