@@ -284,7 +284,13 @@ def test_incomplete_gamma_functions_of_large_numbers_are_those_of_a_normal_varia
 def test_incomplete_gamma_functions_at_zero():
     curve = derivative(special.gammainc, 0, 2)
     assert [curve(a, 0.0) for a in (1.0, 2.0, 2.5, 3.0)] == [-1.0, 1.0, 0.0, 0.0]
-    assert derivative(special.gammainc, 0, 3)(1.0, 0.0) == 1.0
+    third = derivative(special.gammainc, 0, 3)
+    assert third(1.0, 0.0) == 1.0
+    # The sign of Γ(a - 1), and of Γ(a - 2).
+    assert [curve(a, 0.0) for a in (0.25, 0.5, 1.5)] == [-np.inf, -np.inf, np.inf]
+    assert [third(a, 0.0) for a in (0.5, 1.5, 2.5)] == [np.inf, -np.inf, np.inf]
+    # 1/Γ(a - 1) is 0 at a = 1, and rises.
+    assert derivative(special.gammainc, 1, 2)(1.0, 0.0) == np.inf
     slope = wy.grad(special.gammainc, 1)
     assert [slope(a, 0.0) for a in (0.5, 1.0, 2.0)] == [np.inf, 1.0, 0.0]
     for x in (0.25, 3.0):

@@ -51,15 +51,14 @@ pub(crate) fn gammainc_derivative(n: i32, a: f64, x: f64) -> f64 {
 }
 
 /// The derivative of order `n` in `a` of `x^(a-1) e^-x / Γ(a)`, the derivative of P by `x`. NaN for
-/// negative arguments, except for negative integers `a` at `x = 0`: higher derivatives of P by `x` are
+/// negative arguments, except for negative `a` at `x = 0`: higher derivatives of P by `x` are
 /// sums of such terms.
 pub(crate) fn gamma_density(n: i32, a: f64, x: f64) -> f64 {
     let Ok(order) = usize::try_from(n) else {
         return f64::NAN;
     };
-    let pole = a <= 0.0 && a == a.floor();
     // `a - x` is NaN also if both are infinite.
-    if (a - x).is_nan() || x < 0.0 || (a < 0.0 && !(pole && x == 0.0)) {
+    if (a - x).is_nan() || x < 0.0 || (a < 0.0 && x != 0.0) {
         f64::NAN
     } else if x == f64::INFINITY || a.is_infinite() {
         0.0
@@ -67,21 +66,30 @@ pub(crate) fn gamma_density(n: i32, a: f64, x: f64) -> f64 {
         let mut density = factor(a, x, order);
         jet::times_linear(&mut density, a);
         jet::derivative(&density) / x
-    } else if a > 1.0 {
+    } else {
+        density_at_zero(n, a)
+    }
+}
+
+/// [`gamma_density`] at `x = 0`, for finite `a`: the limit from above, of the term with the highest power of `ln x`.
+fn density_at_zero(n: i32, a: f64) -> f64 {
+    let is_pole = a <= 0.0 && a == a.floor();
+    if a > 1.0 {
         0.0
-    } else if n > 0 {
-        // Each derivative in `a` is a factor ln x, which is -∞ here.
-        if n % 2 == 0 {
-            f64::INFINITY
-        } else {
-            f64::NEG_INFINITY
-        }
-    } else if a == 1.0 {
+    } else if n == 0 && a == 1.0 {
         1.0
-    } else if pole {
+    } else if n == 0 && is_pole {
         0.0
     } else {
-        f64::INFINITY
+        // Each derivative in `a` is a factor `ln x`, which is -∞ here, but for one at a pole of Γ: there 1/Γ is 0, and
+        // its slope has the sign that 1/Γ has above the pole.
+        let logarithms = if is_pole { n - 1 } else { n };
+        let is_negative = (a <= 0.0 && a.floor() % 2.0 != 0.0) != (logarithms % 2 != 0);
+        if is_negative {
+            f64::NEG_INFINITY
+        } else {
+            f64::INFINITY
+        }
     }
 }
 
