@@ -107,17 +107,16 @@ fn epoch(factors: usize, batch: usize) -> Sides {
         .expect("the graph has been evaluated");
     let ids = ours.2.each_ref().map(Input::id);
     let sgd = Optimizer::sgd(f64::from(RATE)).expect("a positive rate");
-    let frozen: Work = Box::new(move |epochs| {
-        let [users, items, _] = columns();
-        let sampler = Arc::new(Sampler::uniform(ITEMS).expect("items"));
-        let negatives = Source::Sampled {
-            sampler,
-            given: None,
-        };
-        let columns = [users, items].map(|column| Source::Column(column.into()));
-        let sources = ids.into_iter().zip(columns.into_iter().chain([negatives]));
-        fit(&program, sources.collect(), epochs, batch, &sgd);
-    });
+    let [users, items, _] = columns();
+    let sampler = Arc::new(Sampler::uniform(ITEMS).expect("items"));
+    let negatives = Source::Sampled {
+        sampler,
+        given: None,
+    };
+    let columns = [users, items].map(|column| Source::Column(column.into()));
+    let sources = ids.into_iter().zip(columns.into_iter().chain([negatives]));
+    let sources: Vec<(u64, Source)> = sources.collect();
+    let frozen: Work = Box::new(move |epochs| fit(&program, sources.clone(), epochs, batch, &sgd));
     Sides {
         wyrm,
         typed,

@@ -85,13 +85,11 @@ fn step() -> Sides {
     let program = (y - (slope * x + intercept)).square().sum().freeze();
     let program = program.expect("the graph has been evaluated");
     let by = sgd();
-    let data = numbers(STEPS);
-    let frozen: Work = Box::new(move |count| {
-        let ys = data.iter().map(|x| 3.0 * x + 5.0).collect();
-        let columns = [data.clone(), ys].map(|column: Vec<f32>| Source::Column(column.into()));
-        let columns = ids.into_iter().zip(columns);
-        fit(&program, columns.collect(), count, 1, &by);
-    });
+    let xs = numbers(STEPS);
+    let ys: Vec<f32> = xs.iter().map(|x| 3.0 * x + 5.0).collect();
+    let columns = [xs, ys].map(|column| Source::Column(column.into()));
+    let columns: Vec<(u64, Source)> = ids.into_iter().zip(columns).collect();
+    let frozen: Work = Box::new(move |count| fit(&program, columns.clone(), count, 1, &by));
     Sides {
         wyrm,
         typed,
