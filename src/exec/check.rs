@@ -255,7 +255,12 @@ impl Checker<'_> {
     }
 
     fn group(&self, group: &Group) -> Result<()> {
-        let Group { externals, ops, ty } = group;
+        let Group {
+            externals,
+            ops,
+            tiles,
+            ty,
+        } = group;
         element_count(&ty.shape)?;
         for place in externals {
             let (shape, space) = (&place.ty.shape, &ty.shape);
@@ -276,6 +281,16 @@ impl Checker<'_> {
                 Ok(None)
             }
         };
+        let row = group.tiled_row();
+        for tile in tiles {
+            ensure(
+                tile.register < self.plan.registers,
+                "there is no such register",
+            )?;
+            let place = externals.get(tile.external);
+            let is_row = place.is_some_and(|place| row == Some(place.ty.size()));
+            ensure(is_row, "a tile is no row of its group")?;
+        }
         for op in ops {
             ensure(
                 op.kernel.is_for(ty.dtype, op.args.len()),
@@ -290,6 +305,8 @@ impl Checker<'_> {
                 )?;
             }
             for &arg in &op.args {
+                let is_short = external(arg)?.is_some_and(|p| row == Some(p.ty.size()));
+                ensure(tiles.is_empty() || !is_short, "a row is read beside tiles")?;
                 match (external(arg)?, out) {
                     (Some(arg), Some(out)) => apart(arg, out)?,
                     (None, None) => ensure(arg != op.out, "a step writes what it reads")?,

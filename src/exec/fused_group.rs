@@ -7,7 +7,7 @@
 use smallvec::SmallVec;
 
 use super::memory::Address;
-use super::plan::BLOCK;
+use super::tiles::LinkedTile;
 use crate::array::{Broadcast, DType};
 use crate::rules::{Kernel, MOST_OPERANDS, Operand};
 
@@ -32,6 +32,10 @@ pub(super) struct Micro {
 /// A fused group.
 pub(super) struct LinkedGroup {
     pub ops: Vec<Micro>,
+    /// Filled before the operators run.
+    pub tiles: Vec<LinkedTile>,
+    /// Elements in a block: as many as a register has, or as whole rows of tiles have in it.
+    pub block: usize,
     pub walk: Broadcast,
     /// Elements in a run. Where all values lie in the arena this is a whole number of cache
     /// lines, so that kernels have no odd end: what is beyond a value belongs to nobody.
@@ -46,10 +50,15 @@ impl LinkedGroup {
         let item = self.dtype.size();
         let start = |address: Address, at: usize| address.start(leaves).wrapping_add(at * item);
         let room = &mut scratch[..self.walk.scratch()];
+        for tile in &self.tiles {
+            // SAFETY: `Plan::check` found the row to be a live value, and at most half as long as a block is, which
+            // fits into a register; registers are apart from all values.
+            unsafe { tile.fill(leaves, self.block * item) };
+        }
         self.walk.for_each_in(room, |offsets, _| {
             let mut at = 0;
             while at < run {
-                let n = BLOCK.min(run - at);
+                let n = self.block.min(run - at);
                 let place = |stream: Stream| match stream {
                     Stream::Register(start) => (start, n),
                     Stream::Whole(address, k) => (start(address, offsets[k] + at), n),
@@ -62,7 +71,7 @@ impl LinkedGroup {
                         *arg = Operand { start, len };
                     }
                     // SAFETY: the walk keeps offsets inside the values, which `Plan::check` found to
-                    // broadcast to the group, and a register holds `BLOCK` elements. Where `run` goes
+                    // broadcast to the group, and a register holds a block. Where `run` goes
                     // beyond a value it ends with the cache line that is the value's. The kernel is
                     // for the group's element type and so many operands, and the result, in the arena
                     // or in a register, is apart from the operands: all by `Plan::check`.

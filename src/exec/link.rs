@@ -14,6 +14,7 @@ use super::memory::{Address, Memory};
 use super::plan::{BLOCK, FusedOperand, Group, Location, Place, Plan, Sink, Step};
 use super::rows::{Bags, RowTerms};
 use super::table_rows::RowRecords;
+use super::tiles::{LinkedTile, Tile};
 use crate::array::{Broadcast, Slice, Typed};
 use crate::optim::gradient::{GradientRows, RowsInPlace, Term};
 use crate::rules::{Kernel, MOST_OPERANDS, OpRef, Operand};
@@ -207,11 +208,23 @@ impl Linker<'_> {
     fn group(&self, group: &Group) -> LinkedGroup {
         let item = group.ty.dtype.size();
         let shapes = group.externals.iter().map(|p| p.ty.shape.as_slice());
-        let walk = Broadcast::new(&group.ty.shape, shapes);
-        let stream = |source: FusedOperand| match source {
-            FusedOperand::Register(r) => {
-                Stream::Register(self.registers.pointer().wrapping_add(r * BLOCK * item))
+        let row = group.tiled_row().filter(|_| !group.tiles.is_empty());
+        let walk = match row {
+            None => Broadcast::new(&group.ty.shape, shapes),
+            // All but the tiles, which are in registers, go on from row to row.
+            Some(_) => {
+                let space = [group.ty.size()];
+                let is_whole = |p: &Place| p.ty.size() == space[0];
+                let shapes = group.externals.iter().map(|p| match is_whole(p) {
+                    true => &space[..],
+                    false => &[],
+                });
+                Broadcast::new(&space, shapes)
             }
+        };
+        let register = |r| self.registers.pointer().wrapping_add(r * BLOCK * item);
+        let stream = |source: FusedOperand| match source {
+            FusedOperand::Register(r) => Stream::Register(register(r)),
             FusedOperand::External(k) => {
                 let address = self.address(&group.externals[k]);
                 if walk.is_splat(k) {
@@ -226,6 +239,11 @@ impl Linker<'_> {
             args: op.args.iter().map(|&s| stream(s)).collect(),
             out: stream(op.out),
         };
+        let tile = |tile: &Tile| LinkedTile {
+            row: self.address(&group.externals[tile.external]),
+            bytes: group.externals[tile.external].ty.size() * item,
+            register: register(tile.register),
+        };
         let in_arena = |p: &Place| matches!(p.location, Location::Arena(_));
         // A space of one element has results that look constant, and are one element long.
         let whole = group.ty.size() > 1
@@ -238,6 +256,8 @@ impl Linker<'_> {
                 walk.run()
             },
             ops: group.ops.iter().map(micro).collect(),
+            tiles: group.tiles.iter().map(tile).collect(),
+            block: row.map_or(BLOCK, |row| BLOCK / row * row),
             walk,
             dtype: group.ty.dtype,
         }
@@ -245,7 +265,7 @@ impl Linker<'_> {
 
     /// A group as operators on whole values, if these are no longer than a block.
     fn maps(group: &LinkedGroup) -> Option<Vec<LinkedMap>> {
-        if group.length > BLOCK || group.walk.runs() != 1 {
+        if group.length > BLOCK || group.walk.runs() != 1 || !group.tiles.is_empty() {
             return None;
         }
         let operand = |stream: Stream| match stream {

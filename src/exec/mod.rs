@@ -42,6 +42,7 @@ mod sample_program;
 mod schedule;
 mod slices;
 mod table_rows;
+mod tiles;
 
 pub use batched::{BatchColumn, batched, range_of};
 pub use compiled::Compiled;

@@ -238,8 +238,14 @@ impl<'l, 'f> Placer<'l, 'f> {
             ops.push(Fused { kernel, args, out });
             free.append(&mut expires[at]);
         }
-        self.registers = self.registers.max(count);
-        self.steps.push(Step::Group(Group { externals, ops, ty }));
+        let mut group = Group {
+            externals,
+            ops,
+            tiles: Vec::new(),
+            ty,
+        };
+        self.registers = self.registers.max(group.tile(count));
+        self.steps.push(Step::Group(group));
         for &n in members {
             self.release_after(unit, low.read(&low.nodes[n]));
         }

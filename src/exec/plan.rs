@@ -7,6 +7,7 @@
 use smallvec::SmallVec;
 
 use super::rows::{Bags, RowTerms};
+use super::tiles::Tile;
 use crate::array::{Array, Type};
 use crate::rules::{Kernel, OpRef};
 
@@ -57,6 +58,8 @@ pub(super) struct Group {
     /// Values read from or written to memory.
     pub externals: Vec<Place>,
     pub ops: Vec<Fused>,
+    /// Values that are repeated in registers before the operators run.
+    pub tiles: Vec<Tile>,
     /// Element type and shape of the space.
     pub ty: Type,
 }

@@ -6,6 +6,7 @@ use crate::exec::Wrt;
 use crate::graph::{Constant, Input, Parameter, ops};
 
 mod in_place;
+mod tiles;
 
 /// Samples of the plan: values of it fill several cache lines.
 const N: usize = 50;
@@ -22,7 +23,8 @@ fn checked(change: impl FnOnce(&mut Plan)) -> Result<()> {
     let [i, j, twice] = [N, N, 2 * N].map(|n| Input::indices(vec![1; n]));
     let x = Input::new(ones(&[N]));
     let dot = a.gather(i).vecdot(b.clone().gather(j));
-    let loss = (dot.sigmoid() * x).exp().sum() + b.gather(twice).sum() + whole.exp().sum();
+    let row = Constant::new(ones(&[3]));
+    let loss = (dot.sigmoid() * x).exp().sum() + b.gather(twice).sum() + (whole * row).exp().sum();
     let weights = Constant::new(ones(&[N])).boxed();
     let [ids, offsets] = [vec![1; N], vec![0, N as u32]].map(|n| Constant::new(n).boxed());
     let (features, bags) = (Parameter::new(ones(&[6, 4])), Input::indices(vec![0; N]));
@@ -468,7 +470,8 @@ fn a_plan_that_does_not_fit_together_is_refused() {
     assert_eq!(checked(|_| ()), Ok(()));
     assert_eq!(checked(|plan| constant_index(plan, 4)), Ok(()));
     assert_eq!(checked(|plan| _ = in_place::product(plan)), Ok(()));
-    for (what, change) in CHANGES.iter().chain(in_place::CHANGES) {
+    let more = in_place::CHANGES.iter().chain(tiles::CHANGES);
+    for (what, change) in CHANGES.iter().chain(more) {
         let found = checked(change);
         assert!(matches!(found, Err(Error::Value(_))), "{what}: {found:?}");
     }
