@@ -72,6 +72,11 @@ class Grown(Walker):
             zeros[: len(column.parts)] = [part.object for part in column.parts]
             return self.constant(zeros)
         made = self.constant(zeros)
+        if room > CAPACITY:
+            # A column has the lengths that stand for any from its beginning, since rules that
+            # differentiate compare them.
+            rows = replace(like, id=self.constant(zeros[:1]))
+            made = cut(self, rows, Known(0), Known(room), Known(0), CAPACITY)
         for at, part in enumerate(column.parts):
             index = self.index_of(self.constant(at), self.node)
             made = self.apply("replace_row", made, self._held(part, column.form), index)

@@ -299,3 +299,20 @@ def the_nearest_of_some(x):
     nearest = np.argmin([np.sum((x[:2] - c) ** 2) for c in centres])
     farthest = np.argmax([abs(x[0] - c[0]) for c in centres])
     return np.sum(centres[nearest] * x[:2]) + centres[farthest, 0] * x[0]
+
+
+@at(0.7, 4.0)
+def many_items_of_which_some_are_looked_up_later(x, n):
+    items = [x * i for i in range(20)]
+    while n > 0.5:
+        items[int(n)] = items[int(n) + 1] * x * x + x * items[int(n) - 1]
+        n -= 1.0
+    return items[0] * items[1] + items[2] * items[3]
+
+
+@at(0.7, 4.0)
+@at(0.7, 2.0)
+def many_items_or_a_part_of_them(x, n):
+    items = [(x * i, 1.0) for i in range(20)]
+    found = items[: int(n)] if n > 3 else items
+    return sum(a**3 * b for a, b in found)
