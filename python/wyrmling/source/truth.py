@@ -18,6 +18,7 @@ import numpy as np
 from .numbers import FOLDED, is_numpy
 from .objects import member_of
 from .state import (
+    OF_CLASS,
     PLAIN_KEYS,
     DictContents,
     GeneratorContents,
@@ -325,7 +326,10 @@ class Truth(Walker):
             "number" if kind_of(v) else type(v.object) if isinstance(v, Known) else type(v)
             for v in (left, right)
         ]
-        plain = {"number", type(None), str, Row, Range}
+        for at, one in enumerate((left, right)):
+            if isinstance(one, Reference):
+                kinds[at] = OF_CLASS.get(type(self.state.heap[one.address]), Reference)
+        plain = {"number", type(None), str, Row, Range, list, dict, set}
         return kinds[0] != kinds[1] and all(kind in plain for kind in kinds)
 
     def _all_equal(self, pairs: list[tuple[Any, Any]], node: ast.AST) -> Any:
