@@ -21,7 +21,6 @@ REFUSED = {
     "arrays_without_axes.powers",
     "at_last.import_of_no_module",
     "at_last.import_of_what_is_not_there",
-    "at_last.method_of_an_argument",
     "at_last.operators_of_sets",
     "at_last.set_is_gone_through",
     "at_last.set_of_computed_numbers",

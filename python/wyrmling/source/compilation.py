@@ -210,7 +210,7 @@ class _Arguments:
             if type(given) is not tuple and not hasattr(given, "_fields"):
                 self.walker.refuse(self.node, "a tuple of a class of its own", "use a tuple")
             refuse_own_methods(self.walker, type(given), self.node)
-            return Row(items, type(given))
+            return Row(items, type(given), None if type(given) is tuple else place.type())
         if isinstance(given, list | dict):
             return self._container(given, place)
         if isinstance(given, Opened):

@@ -262,8 +262,8 @@ class Numbers(Walker):
             kind = "float32"
         else:
             kind = "float64" if kinds & REAL else "int64"
-        operands = [self._truth_as(kind, one, node) for one in (left, right)]
-        return self.binary(operator, *operands, node)
+        left, right = (self._truth_as(kind, one, node) for one in (left, right))
+        return self.binary(operator, left, right, node)
 
     def _truth_as(self, kind: str, value: Any, node: ast.AST) -> Any:
         """NumPy's truth value as a number of a kind of NumPy's; any other as it is."""

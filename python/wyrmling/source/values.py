@@ -14,7 +14,7 @@ import ast
 import struct
 import types
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -87,10 +87,11 @@ class Traced:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A tuple; of class ``cls`` if it is a named one."""
+    """A tuple; of class ``cls`` if it is a named one, which was found at ``place``, if anywhere."""
 
     items: tuple[Any, ...]
     cls: type = tuple
+    place: Any = field(default=None, compare=False)
 
     @property
     def head(self) -> Hashable:
@@ -104,7 +105,7 @@ class Row:
 
     def with_parts(self, parts: tuple[Any, ...]) -> Row:
         """Another of these items."""
-        return Row(parts, self.cls)
+        return Row(parts, self.cls, self.place)
 
 
 @dataclass(frozen=True, slots=True)
