@@ -110,6 +110,9 @@ class Operations:
     def arrays_for(self, name: str, args: Any, node: ast.AST) -> list[Any]:
         """Arguments, of which lists of computed length are arrays (``grown.py``)."""
 
+    def quadrature(self, found: Any, args: Any, keywords: Any, node: ast.AST) -> Any:
+        """Points and weights of a rule of quadrature (``creation.py``)."""
+
     def filled(self, function: Any, shape: Any, node: ast.AST) -> Any:
         """An array of computed length (``cuts.py``)."""
 

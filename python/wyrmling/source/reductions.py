@@ -161,7 +161,9 @@ class Reductions(Walker):
     def _seen_extreme(operator: str, rows: list[Row], found: Any) -> Any:
         """The extreme of lengths of arrays as a length that was seen, too."""
         values = [row.items[0] for row in rows]
-        seen = [v.object if isinstance(v, Known) else getattr(v, "seen", None) for v in values]
+        seen: list[Any] = [
+            v.object if isinstance(v, Known) else getattr(v, "seen", None) for v in values
+        ]
         whole = all(kind_of(value) == "int" for value in [*values, found])
         if not isinstance(found, Number) or not whole or None in seen:
             return found
