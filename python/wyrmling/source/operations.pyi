@@ -125,6 +125,9 @@ class Operations:
     def bounds(self, start: Any, stop: Any, length: Any, node: ast.AST) -> tuple[Any, Any]:
         """Where a slice of step 1 begins, and how long it is (``grown.py``)."""
 
+    def rows_of(self, contents: Any, node: ast.AST) -> tuple[Any, Any, Any]:
+        """Which rows of its columns a list of computed length has (``grown.py``)."""
+
     def fitting(self, args: Sequence[Any], node: ast.AST) -> Iterator[list[Any]]:
         """Arguments with other lengths in the place of computed ones (``grown.py``)."""
 
