@@ -37,6 +37,7 @@ from .values import (
     Text,
     kind_of,
     number_of,
+    seen_of,
     sources_of,
     whole_beside,
 )
@@ -375,7 +376,7 @@ class Numbers(Walker):
     @staticmethod
     def _seen(operator: str, left: Any, right: Any) -> int | None:
         """What lengths of arrays made of an integer when they were seen."""
-        values = [one.object if isinstance(one, Known) else one.seen for one in (left, right)]
+        values = [seen_of(one) for one in (left, right)]
         if None in values or operator not in ("Add", "Sub", "Mult", "FloorDiv", "Mod"):
             return None
         if operator in ("FloorDiv", "Mod") and not values[1]:

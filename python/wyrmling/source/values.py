@@ -454,3 +454,8 @@ def is_class_or_union(found: Any) -> bool:
     """Whether this is a class of which ``|`` makes a union, or a union."""
     own = isinstance(found, type) and type(found).__or__ is type.__or__
     return own or isinstance(found, types.UnionType)
+
+
+def seen_of(number: Any) -> Any:
+    """What a number is known to be, or, of a length, was when it was seen; None of any other."""
+    return number.object if isinstance(number, Known) else number.seen
