@@ -252,6 +252,7 @@ class Merge:
     def _lose(self, path: Path, reason: str) -> Lost:
         self.layout[path] = "lost"
         self.structural = True
+        self.reason = f"a loop in which {reason}" if reason.startswith("arrays") else self.reason
         return Lost(reason)
 
     def _number(
