@@ -137,3 +137,32 @@ def test_an_array_is_its_own_where_numpy_copies_nothing():
 
     assert wy.compile(same)(X) is X
     assert not np.shares_memory(wy.compile(copy)(X), X)
+
+
+def test_an_array_of_a_list_from_which_items_were_taken_in_front():
+    def rest(x):
+        items, y = [], x[0]
+        while y < 9.0:
+            items.append(y)
+            y = y * x[1]
+        first = items.pop(0)
+        del items[0]
+        return first * np.sum(np.stack(items) ** 2) + sum(items[1:])
+
+    fast = wy.compile(rest, mode="source")
+    for y in (X, X + 0.5):
+        assert fast(y) == pytest.approx(rest(y), rel=1e-14)
+        found = wy.grad(rest, mode="source")(y)
+        assert found == pytest.approx(wy.grad(rest, mode="trace")(y), rel=1e-12)
+
+
+def test_a_list_from_which_items_were_taken_in_front_is_returned():
+    def rest(x):
+        items = []
+        while x < 9.0:
+            items.append(x)
+            x = x * 1.5
+        items.pop(0)
+        return items
+
+    assert wy.compile(rest, mode="source")(1.0) == rest(1.0)

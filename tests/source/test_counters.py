@@ -192,3 +192,23 @@ def test_what_stands_before_a_condition_runs_once_a_turn(
     np.testing.assert_allclose(found, wanted, rtol=1e-11)
     found = wy.elementwise_grad(f, mode="source")(np.array([0.7, -0.3]), n)
     np.testing.assert_allclose(found, arrays, rtol=1e-11)
+
+
+def test_what_is_taken_from_the_front_of_a_list_moves_nothing():
+    """A queue takes time for each of its items, and not for the square of their number."""
+
+    def emptied(x):
+        items = []
+        while x < 9.0:
+            items.append(x)
+            x = x * 1.5
+        total = 0.0
+        while items:
+            total += items.pop(0) * x
+        return total
+
+    printed = str(wy.code_ir(emptied, 2.0))
+    assert printed.count("replace_row") == 1
+    assert wy.grad(emptied, mode="source")(2.0) == pytest.approx(
+        wy.grad(emptied, mode="trace")(2.0)
+    )

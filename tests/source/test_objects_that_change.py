@@ -70,6 +70,16 @@ class Pair(typing.NamedTuple):
     a: float
     b: float = 2.0
 
+    def total(self):
+        return self.a + self.b
+
+    @property
+    def product(self):
+        return self.a * self.b
+
+
+PAIR = Pair(3.0, 4.0)
+
 
 def scaled(x, by=2.0, *, shift=0.5):
     return x * (by + shift)
@@ -207,6 +217,16 @@ CASES = {
         lambda x: x * Pair(1.0).b,
         lambda: None,
         lambda: setattr(Pair.__new__, "__defaults__", (7.0,)),
+    ),
+    "a method of a named tuple": (
+        lambda x: x * PAIR.total(),
+        lambda: None,
+        lambda: setattr(Pair, "total", lambda self: 7.0 * self.a),
+    ),
+    "a property of a named tuple": (
+        lambda x: x * PAIR.product,
+        lambda: None,
+        lambda: setattr(Pair, "product", property(lambda self: 7.0 * self.a)),
     ),
     "a default of a dataclass": (
         lambda x: x * Line(4.0).offset,

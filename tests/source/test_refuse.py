@@ -257,3 +257,19 @@ def filled_by_rows(x):
 def test_a_write_to_a_view_says_what_to_write():
     with pytest.raises(wy.SourceError, match=r"assign to the array itself, by y\[i, j\]"):
         wy.grad(filled_by_rows, mode="source")(1.5)
+
+
+def shorter_while_large(x):
+    while x[0] > 0.5:
+        x = x[1:] * 0.9
+    return np.sum(x)
+
+
+def shorter_where_large(x):
+    return shorter_where_large(x[1:]) if x[0] > 0.5 else np.sum(x)
+
+
+@pytest.mark.parametrize("f", [shorter_while_large, shorter_where_large])
+def test_an_array_that_gets_shorter_is_no_list_that_grows(f):
+    with pytest.raises(wy.SourceError, match="in which arrays of different shapes meet"):
+        wy.grad(f, mode="source")(np.array([1.0, 0.7, 0.2]))

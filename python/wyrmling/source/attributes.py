@@ -150,8 +150,10 @@ class Attributes(Objects):
         if name in fields:
             return value.items[fields.index(name)]
         member = member_of(value.cls, name, MISSING)
+        place = None if value.place is None else value.place.attribute(name)
         if isinstance(member, types.FunctionType) and name not in ("_asdict", "_replace"):
-            return Applied(Known(member), (value,))
+            return Applied(Known(member, place), (value,))
         if isinstance(member, property) and isinstance(member.fget, types.FunctionType):
-            return self.call(Known(member.fget), [value], {}, node)
+            getter = None if place is None else place.attribute("fget")
+            return self.call(Known(member.fget, getter), [value], {}, node)
         return self._method(value.cls, name, value, node)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import caching
+from .creation import is_quadrature
 from .iterators import TAKERS, iterated, iterator
 from .nested import transform_name
 from .numbers import FOLDED
@@ -155,6 +156,8 @@ class Builtins(Walker):
         own = own_of_scipy(found)
         if own is not None:
             return self.array_call(own, args, keywords, node)
+        if is_quadrature(found):
+            return self.quadrature(found, args, keywords, node)
         if self._is_numpy(found) and not isinstance(found, type):
             return self.array_call(found, args, keywords, node)
         if isinstance(found, type):

@@ -169,3 +169,14 @@ def has_lists(form: ItemForm) -> bool:
 def is_numeric(form: ItemForm) -> bool:
     """Whether items are floating-point numbers."""
     return isinstance(form, NumberForm) and form.kind in REAL
+
+
+def unchanged(now: GrownContents, before: GrownContents) -> bool:
+    """Whether a list holds what it held before."""
+    pairs = zip(now.parts, before.parts, strict=True)
+    return all(_identity(a) == _identity(b) for a, b in pairs)
+
+
+def _identity(part: Any) -> Any:
+    """What is equal for equal parts of a list."""
+    return (part.object, "known") if isinstance(part, Known) else part.id

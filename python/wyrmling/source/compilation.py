@@ -35,7 +35,7 @@ from .grown import Grown
 from .imports import Imports
 from .instantiation import Instantiation
 from .iteration import Iteration
-from .loops import SETTLES, Loops
+from .loops import Loops
 from .mathematics import Mathematics
 from .methods import Methods
 from .names import Scope
@@ -54,10 +54,13 @@ from .statements import Statements
 from .texts import PRINTS, Texts
 from .truth import Truth
 from .values import ELEMENTS, KINDS, STORED, Known, Number, Row, Single, kind_of, sources_of
-from .walker import NeedsConstant, Restart
+from .walker import SETTLES, NeedsConstant, Restart
 
 MOST_RESTARTS = 30
-UNSETTLED = "a list as long as an array, where tracing can do it, which is faster, is not supported"
+UNSETTLED = (
+    "a list as long as an array, or what is done as often as its length says, where tracing can do "
+    "it, which is faster, is not supported"
+)
 
 
 class Interpreter(
@@ -158,6 +161,8 @@ def specialise(
             new = not again.recursive.keys() <= recursive.keys()
             if again.static <= static and again.kept <= kept and not new:
                 break
+            if SETTLES in again.kept:
+                recursive = {}
             static, kept = static | again.static, kept | again.kept
             recursive |= again.recursive
         except NeedsConstant as need:
@@ -210,7 +215,7 @@ class _Arguments:
             if type(given) is not tuple and not hasattr(given, "_fields"):
                 self.walker.refuse(self.node, "a tuple of a class of its own", "use a tuple")
             refuse_own_methods(self.walker, type(given), self.node)
-            return Row(items, type(given))
+            return Row(items, type(given), None if type(given) is tuple else place.type())
         if isinstance(given, list | dict):
             return self._container(given, place)
         if isinstance(given, Opened):
@@ -342,8 +347,11 @@ def _attempt(
     except Ended:
         returns = False
     except (refuse.SourceError, NeedsConstant) as error:
-        known = recursive or (isinstance(error, NeedsConstant) and sources_of(error.value))
-        if walker.unsettled and not known and SETTLES not in kept:
+        known = isinstance(error, NeedsConstant) and sources_of(error.value)
+        # Calls that end at some length are followed one by one for the length that was seen.
+        measured = walker.measured and (recursive or isinstance(error, NeedsConstant))
+        ways = measured or (walker.unsettled and not recursive)
+        if ways and not known and SETTLES not in kept:
             if not settles:
                 raise refuse.Unsettled(UNSETTLED) from None
             raise Restart(kept=frozenset({SETTLES})) from None

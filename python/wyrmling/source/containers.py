@@ -54,10 +54,6 @@ class Containers(Walker):
         """``a, b``."""
         return Row(tuple(self._elements(node.elts)))
 
-    def evaluate_List(self, node: ast.List) -> Any:
-        """``[a, b]``."""
-        return self.new_list(self._elements(node.elts))
-
     def _elements(self, nodes: Sequence[ast.expr]) -> list[Any]:
         found: list[Any] = []
         for node in nodes:

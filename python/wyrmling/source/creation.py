@@ -93,8 +93,24 @@ FOR_VARIABLES: dict[Any, Callable[..., Any]] = {np.full: full}
 """What is recorded for functions of NumPy that do not ask their arguments."""
 
 
+def is_quadrature(found: Any) -> bool:
+    """Whether this is a function of NumPy that gives points and weights of a rule of quadrature."""
+    module = getattr(found, "__module__", None) or ""
+    return module.startswith("numpy.polynomial.") and found.__name__.endswith("gauss")
+
+
 class Creation(Walker):
     """How arrays are made."""
+
+    def quadrature(
+        self, found: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Row:
+        """``leggauss(n)`` and the like, of a known n."""
+        what = f"{found.__name__} of what is computed"
+        given = [self.constant_of(arg, node, what) for arg in args]
+        named = {name: self.constant_of(one, node, what) for name, one in keywords.items()}
+        made = self.fold(lambda: found(*given, **named), [], node).object
+        return Row(tuple(self.fresh(self.constant(one), one.dtype, one.shape) for one in made))
 
     def computed(self, value: Any) -> bool:
         """Whether a value, or a part of it, is a number or an array of the program."""

@@ -8,6 +8,8 @@ that NumPy would make shorter leaves. Otherwise its length is computed.
 from __future__ import annotations
 
 import ast
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -179,6 +181,28 @@ class Cuts(Walker):
         """A slice by computed ends, which is a view."""
         bases = frozenset({value.address}) if isinstance(value, Reference) else array.bases
         return replace(_cut_of(self, array, index, node)[1], bases=bases)
+
+    def fitting(self, args: Sequence[Any], node: ast.AST) -> Iterator[list[Any]]:
+        """Arguments with other lengths in the place of those that are computed."""
+        arrays = [self.array_of(arg) for arg in args]
+        known = [one for one in arrays if isinstance(one, Array)]
+        # Lengths that stand for those that are computed may differ among each other, too. The
+        # largest array keeps its own, because a cut copies.
+        known.sort(key=lambda one: (one.computed, -math.prod(one.shape)))
+        lengths = [length for one in known for length in one.shape]
+        for length in dict.fromkeys(lengths):
+            made = []
+            for arg, one in zip(args, arrays, strict=True):
+                grown = isinstance(one, Array) and one.computed and one.shape
+                if grown and one.shape[0] != length:
+                    count = self.length(one, node)
+                    id = cut(self, one, Known(0), count, count, length)
+                    shape = (length, *one.shape[1:])
+                    array = Array(id, one.dtype, shape, computed=True)
+                    made.append(self.allocate(ArrayContents(array)))
+                else:
+                    made.append(arg)
+            yield made
 
 
 def width_of(node: Any) -> int | None:

@@ -202,9 +202,8 @@ class Environment(Walker):
             self.needs.instance(place, kind)
             refuse_own_methods(self, kind, node)
             items = tuple.__iter__(found)
-            return Row(
-                tuple(self.known(one, place.item(at), node) for at, one in enumerate(items)), kind
-            )
+            values = tuple(self.known(one, place.item(at), node) for at, one in enumerate(items))
+            return Row(values, kind, place.type())
         if kind in (list, dict):
             return self._container(found, place, node)
         if isinstance(found, np.ndarray):

@@ -11,8 +11,7 @@ one form; what else is appended is refused.
 from __future__ import annotations
 
 import ast
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +30,7 @@ from .columns import (
     parts_of,
     references_of,
     single_forms,
+    unchanged,
 )
 from .cuts import consecutive, cut
 from .join import Incoming
@@ -72,6 +72,11 @@ class Grown(Walker):
             zeros[: len(column.parts)] = [part.object for part in column.parts]
             return self.constant(zeros)
         made = self.constant(zeros)
+        if room > CAPACITY:
+            # A column has the lengths that stand for any from its beginning, since rules that
+            # differentiate compare them.
+            rows = replace(like, id=self.constant(zeros[:1]))
+            made = cut(self, rows, Known(0), Known(room), Known(0), CAPACITY)
         for at, part in enumerate(column.parts):
             index = self.index_of(self.constant(at), self.node)
             made = self.apply("replace_row", made, self._held(part, column.form), index)
@@ -182,27 +187,49 @@ class Grown(Walker):
         exit = self.exit("an array has no such axis", node)
         room = self.builder.compute("length", [contents.columns[0].id], exit, axis=0)
         capacity = Number("int", room)
-        full = self.compare("Eq", length, capacity, node)
+        full = self.compare("Eq", self._row_at(contents, length, node), capacity, node)
 
         def doubled() -> Any:
             last = self.binary("Sub", capacity, Known(1), node)
             count = self.binary("Mult", capacity, Known(2), node)
+            if contents.is_moved:
+                # Rows of what was taken out are left behind.
+                count = self.binary("Mult", length, Known(2), node)
+                count = self.larger(count, Known(CAPACITY), node)
             made = [
-                replace(one, id=cut(self, one, Known(0), count, last, CAPACITY))
+                replace(one, id=cut(self, one, contents.first, count, last, CAPACITY))
                 for one in contents.columns
             ]
-            return Row(tuple(made))
+            return Row((Known(0) if contents.is_moved else contents.first, *made))
 
-        found = self.decide(full, doubled, lambda: Row(contents.columns), node)
-        index = self.index_of(self.as_int(length), node)
+        found = self.decide(full, doubled, lambda: Row((contents.first, *contents.columns)), node)
+        contents = replace(contents, first=found.items[0], columns=found.items[1:])
+        index = self.index_of(self.as_int(self._row_at(contents, length, node)), node)
         columns = tuple(
             self._with_row(column, part, form, index)
             for column, part, form in zip(
-                found.items, parts, single_forms(contents.form), strict=True
+                contents.columns, parts, single_forms(contents.form), strict=True
             )
         )
         longer = self.binary("Add", length, Known(1), node)
         self.store(owner, replace(contents, length=longer, columns=columns), node)
+
+    def _row_at(self, contents: GrownContents, at: Any, node: ast.AST) -> Any:
+        """The row of the columns that has an item."""
+        return self.binary("Add", contents.first, at, node) if contents.is_moved else at
+
+    def _row(self, contents: GrownContents, index: Any, node: ast.AST) -> int:
+        """The index of the row that has an item; negative ones count from the end."""
+        at = self.place_within(index, contents.length, node)
+        if not contents.is_moved:
+            return at
+        place = Number("int", self.compute("index_to_int", at))
+        return self.index_of(self.as_int(self._row_at(contents, place, node)), node)
+
+    def rows_of(self, contents: GrownContents, node: ast.AST) -> tuple[Any, Any, Any]:
+        """The first row of the items, how many there are, and the one after them."""
+        length = contents.length
+        return contents.first, length, self._row_at(contents, length, node)
 
     def _with_row(self, column: Array, part: Any, form: Any, index: int) -> Array:
         made = self.apply("replace_row", column.id, self._held(part, form), index)
@@ -218,7 +245,7 @@ class Grown(Walker):
             return self.distribute(index, lambda one: self.grown_item(value, one, node), node)
         if isinstance(index, Lazy) and index.name == "slice":
             return self._slice(contents, index, node)
-        return self._item_at(contents, self.place_within(index, contents.length, node), node)
+        return self._item_at(contents, self._row(contents, index, node), node)
 
     def _slice(self, contents: GrownContents, index: Lazy, node: ast.AST) -> Any:
         start, stop, step = index.over
@@ -233,8 +260,9 @@ class Grown(Walker):
         first, count = self.bounds(start, stop, contents.length, node)
         # An empty slice at the end has room for one item, too, and nothing is behind the last.
         last = self.larger(self.binary("Sub", contents.length, Known(1), node), Known(0), node)
+        start, last = (self._row_at(contents, at, node) for at in (first, last))
         columns = [
-            replace(one, id=cut(self, one, first, self._room(count, node), last, CAPACITY))
+            replace(one, id=cut(self, one, start, self._room(count, node), last, CAPACITY))
             for one in contents.columns
         ]
         return first, self.allocate(GrownContents(contents.form, count, tuple(columns)))
@@ -280,7 +308,7 @@ class Grown(Walker):
             self.distribute(index, lambda one: self.grown_store(owner, one, value, node), node)
             return
         parts = self._parts_for(contents, value, node)
-        at = self.place_within(index, contents.length, node)
+        at = self._row(contents, index, node)
         columns = tuple(
             self._with_row(column, part, form, at)
             for column, part, form in zip(
@@ -307,7 +335,7 @@ class Grown(Walker):
             self.guard(some, "an array of an empty list", node)
         found = []
         for one in contents.columns:
-            made = cut(self, one, Known(0), contents.length, contents.length, CAPACITY)
+            made = cut(self, one, *self.rows_of(contents, node), CAPACITY)
             array = Array(made, one.dtype, one.shape, computed=True)
             found.append(self.allocate(ArrayContents(array)))
         if not isinstance(form, RowForm):
@@ -327,28 +355,6 @@ class Grown(Walker):
                 what = f"{name} of a list of computed length"
                 self.refuse(node, what, "give it np.array(…) of the list")
         return made
-
-    def fitting(self, args: Sequence[Any], node: ast.AST) -> Iterator[list[Any]]:
-        """Arguments with other lengths in the place of those that are computed."""
-        arrays = [self.array_of(arg) for arg in args]
-        known = [one for one in arrays if isinstance(one, Array)]
-        # Lengths that stand for those that are computed may differ among each other, too. The
-        # largest array keeps its own, because a cut copies.
-        known.sort(key=lambda one: (one.computed, -math.prod(one.shape)))
-        lengths = [length for one in known for length in one.shape]
-        for length in dict.fromkeys(lengths):
-            made = []
-            for arg, one in zip(args, arrays, strict=True):
-                grown = isinstance(one, Array) and one.computed and one.shape
-                if grown and one.shape[0] != length:
-                    count = self.length(one, node)
-                    id = cut(self, one, Known(0), count, count, length)
-                    shape = (length, *one.shape[1:])
-                    array = Array(id, one.dtype, shape, computed=True)
-                    made.append(self.allocate(ArrayContents(array)))
-                else:
-                    made.append(arg)
-            yield made
 
     # Going through it.
 
@@ -384,7 +390,7 @@ class Grown(Walker):
             now = self.grown(over)
             if now is None or not unchanged(now, contents):
                 self.refuse(node, "a change of what is gone through", "go through a copy")
-            return self._item_at(contents, self.place_within(at, contents.length, node), node)
+            return self._item_at(contents, self._row(contents, at, node), node)
 
         return contents.length, item
 
@@ -414,7 +420,7 @@ class Grown(Walker):
             with self.holding(item):
                 self.grown_delete(owner, args[0], node)
             return item
-        item = self._item_at(contents, self.place_within(Known(-1), contents.length, node), node)
+        item = self._item_at(contents, self._row(contents, Known(-1), node), node)
         shorter = self.binary("Sub", contents.length, Known(1), node)
         self.store(owner, replace(contents, length=shorter), node)
         return item
@@ -425,16 +431,23 @@ class Grown(Walker):
         if isinstance(index, Lazy | Choice):
             self.refuse(node, "del of such an item of a list of computed length", ADVICE)
         self.place_within(index, contents.length, node)
+        left = self.binary("Sub", contents.length, Known(1), node)
+        if isinstance(index, Known) and index.object == 0:
+            after = self.binary("Add", contents.first, Known(1), node)
+            self.store(owner, replace(contents, length=left, first=after), node)
+            return
         first, count = self.bounds(index, Known(None), contents.length, node)
         after = self.binary("Add", first, Known(1), node)
         fewer = self.binary("Sub", count, Known(1), node)
-        left = self.binary("Sub", contents.length, Known(1), node)
-        moved = self._shifted(contents, after, first, fewer)
+        moved = self._shifted(contents, after, first, fewer, node)
         self.store(owner, replace(moved, length=left), node)
 
-    def _shifted(self, contents: GrownContents, first: Any, to: Any, count: Any) -> GrownContents:
+    def _shifted(
+        self, contents: GrownContents, first: Any, to: Any, count: Any, node: ast.AST
+    ) -> GrownContents:
         """So many items from one place on copied to another."""
-        ends = [consecutive(self, at, count, contents.length, CAPACITY) for at in (first, to)]
+        first, to, last = (self._row_at(contents, at, node) for at in (first, to, contents.length))
+        ends = [consecutive(self, at, count, last, CAPACITY) for at in (first, to)]
         columns = [
             replace(
                 one,
@@ -458,7 +471,7 @@ class Grown(Walker):
         after = self.binary("Add", first, Known(1), node)
         with self.holding(owner, args[1]):
             self.grow(owner, args[1], node)
-            moved = self._shifted(self.contents(owner, node), first, after, count)
+            moved = self._shifted(self.contents(owner, node), first, after, count, node)
             self.store(owner, moved, node)
             self.grown_store(owner, first, args[1], node)
         return Known(None)
@@ -484,9 +497,3 @@ class Grown(Walker):
     ) -> Any:
         """``x.copy()``."""
         return self.allocate(replace(contents, external=False))
-
-
-def unchanged(now: GrownContents, before: GrownContents) -> bool:
-    """Whether a list holds what it held before."""
-    pairs = zip(now.parts, before.parts, strict=True)
-    return all(getattr(a, "id", a) == getattr(b, "id", b) for a, b in pairs)

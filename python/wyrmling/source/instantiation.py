@@ -135,7 +135,7 @@ class Instantiation(Walker):
                 given[name] = found
         if set(given) != set(cls._fields):
             self.leave("arguments do not fit a named tuple", node)
-        return Row(tuple(self.kept(given[name], node) for name in cls._fields), cls)
+        return Row(tuple(self.kept(given[name], node) for name in cls._fields), cls, known.place)
 
     def _dataclass(
         self,

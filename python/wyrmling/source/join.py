@@ -19,6 +19,7 @@ from typing import Any
 from .columns import Packed, form_of_lists, parts_of, references_of, single_forms
 from .exchange import with_exchanged
 from .state import (
+    NOT_MOVED,
     PLAIN,
     ArrayContents,
     CellContents,
@@ -251,6 +252,7 @@ class Merge:
     def _lose(self, path: Path, reason: str) -> Lost:
         self.layout[path] = "lost"
         self.structural = True
+        self.reason = f"a loop in which {reason}" if reason.startswith("arrays") else self.reason
         return Lost(reason)
 
     def _number(
@@ -448,14 +450,13 @@ class Merge:
         self._heap[new] = made
 
     def _grown(self, path: Path, found: list[Any]) -> GrownContents | None:
-        """Lists of different lengths as one whose length is computed, if their items are of one
-        form.
-        """
+        """Lists of different lengths as one of computed length, if their items are of one form."""
         heaps = [incoming.state.heap for incoming in self.incomings]
         form = form_of_lists(found, heaps)
         if not form:
             self.reason = MIXED if form is False else ""
             return None
+        firsts = [one and getattr(one, "first", NOT_MOVED) for one in found]
         lengths: list[Any] = []
         columns: list[list[Any]] = [[] for _ in single_forms(form)]
         for at, (contents, heap) in enumerate(zip(found, heaps, strict=True)):
@@ -481,7 +482,8 @@ class Merge:
             self._column((*path, "column", at), one.like, columns[at])
             for at, one in enumerate(single_forms(form))
         ]
-        return GrownContents(form, self.merge((*path, "length"), lengths), tuple(made))
+        length = self.merge((*path, "length"), lengths)
+        return GrownContents(form, length, tuple(made), first=self.merge((*path, "first"), firsts))
 
     def _column(self, path: Path, like: Array, given: list[Any]) -> Array:
         parts = [p for v in given if v is not None for p in getattr(v, "parts", (v,))]

@@ -30,6 +30,7 @@ from .walker import (
     CONFLICT,
     LONGEST_UNROLLED,
     LOST,
+    SETTLES,
     NeedsConstant,
     Restart,
     Structural,
@@ -37,8 +38,6 @@ from .walker import (
 )
 
 MOST_WALKS = 12
-SETTLES = ".settles"
-"""Says that loops which build lists are for the lengths that were seen, each run by itself."""
 Step = Callable[[], Any]
 # For each frame, lists of paths that arrived and how long they were; how many handlers there are,
 # and how many values are in use.

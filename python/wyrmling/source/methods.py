@@ -135,9 +135,8 @@ class Methods(Walker):
             if set(keywords) - set(fields):
                 self.leave("there is no such field", node)
             pairs = zip(fields, owner.items, strict=True)
-            return Row(
-                tuple(self.kept(keywords.get(field, item), node) for field, item in pairs),
-                owner.cls,
+            return owner.with_parts(
+                tuple(self.kept(keywords.get(field, item), node) for field, item in pairs)
             )
         if name == "_asdict":
             return self.allocate(DictContents(tuple(fields), owner.items))

@@ -37,6 +37,7 @@ from .values import (
     Text,
     kind_of,
     number_of,
+    seen_of,
     sources_of,
     whole_beside,
 )
@@ -234,7 +235,7 @@ class Numbers(Walker):
             kind = "numpy_bool" if "numpy_bool" in kinds else "bool"
             return Number(kind, made, sources)
         if "numpy_bool" in kinds:
-            self.refuse(node, "arithmetic with NumPy's truth values", "use bool(...) of it")
+            return self._truth_arithmetic(operator, left, right, node)
         if operator == "MatMult":
             self.leave("numbers have no matrix product", node)
         if whole:
@@ -244,6 +245,36 @@ class Numbers(Walker):
         kind = self.common_kind(left, right, node)
         x, y = self.as_real(left, kind, node), self.as_real(right, kind, node)
         return Number(kind, self.reals(operator, kind, x, y, right, node), sources)
+
+    def _truth_arithmetic(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
+        """An operator on two numbers, of which NumPy's truth values count as numbers of the other's
+        type; a sum of two of them is an "or", a product an "and".
+        """
+        kinds = {kind_of(left), kind_of(right)}
+        if kinds <= {"bool", "numpy_bool"}:
+            if operator in ("Add", "Mult"):
+                return self.binary("BitOr" if operator == "Add" else "BitAnd", left, right, node)
+            if operator == "Sub":
+                self.leave("NumPy refuses a difference of truth values", node)
+            if operator != "Div":
+                self.refuse(node, "arithmetic with NumPy's truth values", "use bool(...) of it")
+            kind = "float64"
+        elif "float32" in kinds:
+            kind = "float32"
+        else:
+            kind = "float64" if kinds & REAL else "int64"
+        left, right = (self._truth_as(kind, one, node) for one in (left, right))
+        return self.binary(operator, left, right, node)
+
+    def _truth_as(self, kind: str, value: Any, node: ast.AST) -> Any:
+        """NumPy's truth value as a number of a kind of NumPy's; any other as it is."""
+        if kind_of(value) not in ("bool", "numpy_bool"):
+            return value
+        if isinstance(value, Known):
+            return Known(np.dtype(kind).type(value.object))
+        if kind == "int64":
+            return Number(kind, self.compute("bool_to_int", value.id), value.sources)
+        return Number(kind, self.as_real(value, kind, node), value.sources)
 
     def common_kind(self, left: Any, right: Any, node: ast.AST) -> str:
         """The kind of a result of two numbers, one of which is real."""
@@ -345,7 +376,7 @@ class Numbers(Walker):
     @staticmethod
     def _seen(operator: str, left: Any, right: Any) -> int | None:
         """What lengths of arrays made of an integer when they were seen."""
-        values = [one.object if isinstance(one, Known) else one.seen for one in (left, right)]
+        values = [seen_of(one) for one in (left, right)]
         if None in values or operator not in ("Add", "Sub", "Mult", "FloorDiv", "Mod"):
             return None
         if operator in ("FloorDiv", "Mod") and not values[1]:

@@ -110,6 +110,9 @@ class Operations:
     def arrays_for(self, name: str, args: Any, node: ast.AST) -> list[Any]:
         """Arguments, of which lists of computed length are arrays (``grown.py``)."""
 
+    def quadrature(self, found: Any, args: Any, keywords: Any, node: ast.AST) -> Any:
+        """Points and weights of a rule of quadrature (``creation.py``)."""
+
     def filled(self, function: Any, shape: Any, node: ast.AST) -> Any:
         """An array of computed length (``cuts.py``)."""
 
@@ -121,6 +124,9 @@ class Operations:
 
     def bounds(self, start: Any, stop: Any, length: Any, node: ast.AST) -> tuple[Any, Any]:
         """Where a slice of step 1 begins, and how long it is (``grown.py``)."""
+
+    def rows_of(self, contents: Any, node: ast.AST) -> tuple[Any, Any, Any]:
+        """Which rows of its columns a list of computed length has (``grown.py``)."""
 
     def fitting(self, args: Sequence[Any], node: ast.AST) -> Iterator[list[Any]]:
         """Arguments with other lengths in the place of computed ones (``grown.py``)."""

@@ -205,7 +205,8 @@ class Recursions(Loops):
                     self._rewind(before, block, marks)
                     self.leave("no way through this function returns", node)
                 if check.structural:
-                    what = "a list or dict that grows from call to call"
+                    what = check.reason.replace("a loop", "a recursion")
+                    what = what or "a list or dict that grows from call to call"
                     raise Structural(None, node, what, ADVICE, self.frame.reading)
                 found = self._returned(own, returns, given, node)
                 known = not calls or (result is not None and found.layout == result.layout)

@@ -6,6 +6,7 @@ import ast
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from .raising import Ended
@@ -154,7 +155,19 @@ class Reductions(Walker):
         best = rows[0]
         for row in rows[1:]:
             best = self._better(operator, best, row, node)
-        return best.items[0]
+        return self._seen_extreme(operator, rows, best.items[0]) if plain else best.items[0]
+
+    @staticmethod
+    def _seen_extreme(operator: str, rows: list[Row], found: Any) -> Any:
+        """The extreme of lengths of arrays as a length that was seen, too."""
+        values = [row.items[0] for row in rows]
+        seen: list[Any] = [
+            v.object if isinstance(v, Known) else getattr(v, "seen", None) for v in values
+        ]
+        whole = all(kind_of(value) == "int" for value in [*values, found])
+        if not isinstance(found, Number) or not whole or None in seen:
+            return found
+        return replace(found, seen=min(seen) if operator == "Lt" else max(seen))
 
     def _is_gone_through(self, value: Any) -> bool:
         """Whether an extreme takes a loop: of what is long, or of any length."""

@@ -125,7 +125,7 @@ class Returned(Walker):
             self.refuse(node, what, "return np.array(…) of it")
         parts = []
         for at, one in enumerate(contents.columns):
-            made = cut(self, one, Known(0), contents.length, contents.length, one.shape[0])
+            made = cut(self, one, *self.rows_of(contents, node), one.shape[0])
             parts.append(form.Leaf(results.add(made, "array", (*path, at)), "array"))
         return form.Make(ItemsOf(contents.form), parts)
 

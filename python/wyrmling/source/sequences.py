@@ -33,6 +33,24 @@ LIST = "go through it by for, or look its items up"
 class Sequences(Walker):
     """Lengths and items."""
 
+    def evaluate_List(self, node: ast.List) -> Any:
+        """``[a, b]``, and ``[*a, b]``, where a may have a computed length."""
+        if not any(isinstance(one, ast.Starred) for one in node.elts):
+            return self.new_list([self.kept(self.evaluate(one), one) for one in node.elts])
+        made = self.new_list([])
+        self.held.append(made)
+        for one in node.elts:
+            if not isinstance(one, ast.Starred):
+                self.grow(made, self.kept(self.evaluate(one), one), node)
+                continue
+            value = self.evaluate(one.value)
+            if self.grown(value) is not None:
+                self.call_method("extend", made, [value], {}, node)
+            else:
+                for item in self.items(value, one):
+                    self.grow(made, item, node)
+        return made
+
     def length(self, value: Any, node: ast.AST) -> Any:
         """``len(value)``."""
         if isinstance(value, Choice):

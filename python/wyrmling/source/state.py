@@ -28,6 +28,8 @@ from .values import (
 
 MISSING = object()
 """A default that is no value of any name or member."""
+NOT_MOVED = Known(0)
+"""The first row of a list of computed length from which none was taken in front."""
 PLAIN_KEYS = (int, float, str, bytes, tuple, type(None))
 """What a set may have: their hashes and comparisons run no code of the caller's."""
 
@@ -56,12 +58,15 @@ class ListContents:
 
 @dataclass(frozen=True, slots=True)
 class GrownContents:
-    """A list whose length is computed; its items are of one form (``columns.py``)."""
+    """A list whose length is computed; its items are of one form (``columns.py``). The first of
+    them is in the row ``first`` of each column: what is before was taken out.
+    """
 
     form: Any
     length: Any
     columns: tuple[Any, ...]
     external: bool = False
+    first: Any = NOT_MOVED
 
     @property
     def head(self) -> Hashable:
@@ -69,13 +74,18 @@ class GrownContents:
         return (self.form,)
 
     @property
+    def is_moved(self) -> bool:
+        """Whether the first item may be in another row than the first."""
+        return not isinstance(self.first, Known) or self.first.object != 0
+
+    @property
     def parts(self) -> tuple[Any, ...]:
-        """The length and the columns."""
-        return (self.length, *self.columns)
+        """The first row, the length and the columns."""
+        return (self.first, self.length, *self.columns)
 
     def with_parts(self, parts: tuple[Any, ...]) -> GrownContents:
-        """Another length and other columns."""
-        return replace(self, length=parts[0], columns=parts[1:])
+        """Another first row and length, and other columns."""
+        return replace(self, first=parts[0], length=parts[1], columns=parts[2:])
 
 
 @dataclass(frozen=True, slots=True)

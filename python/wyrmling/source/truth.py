@@ -18,6 +18,7 @@ import numpy as np
 from .numbers import FOLDED, is_numpy
 from .objects import member_of
 from .state import (
+    OF_CLASS,
     PLAIN_KEYS,
     DictContents,
     GeneratorContents,
@@ -43,10 +44,11 @@ from .values import (
     kind_of,
     number_of,
     same_object,
+    seen_of,
     sources_of,
     whole_beside,
 )
-from .walker import Walker
+from .walker import SETTLES, Walker
 
 COMPARISONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "Lt": ("less", operator.lt),
@@ -134,6 +136,10 @@ class Truth(Walker):
         if isinstance(value, Choice):
             return self.distribute(value, lambda one: self.truth(one, node), node)
         if isinstance(value, Number):
+            if value.seen is not None:
+                self.measured = True
+                if SETTLES in self.names_kept:
+                    return Known(bool(self.constant_of(value, node, "a length")))
             if value.kind in ("bool", "numpy_bool"):
                 return Number("bool", value.id, value.sources)
             name = "int_to_bool" if value.kind in WHOLE else "float_to_bool"
@@ -205,14 +211,14 @@ class Truth(Walker):
             return self.distribute(left, lambda one: self.compare(operator, one, right, node), node)
         if isinstance(right, Choice):
             return self.distribute(right, lambda one: self.compare(operator, left, one, node), node)
-        name, function = COMPARISONS[operator]
+        function = COMPARISONS[operator][1]
         if isinstance(left, Known) and isinstance(right, Known):
             plain = isinstance(left.object, FOLDED) and isinstance(right.object, FOLDED)
             if plain or isinstance(left.object, type) or isinstance(right.object, type):
                 return self.fold(function, [left.object, right.object], node)
         kinds = kind_of(left), kind_of(right)
         if kinds[0] is not None and kinds[1] is not None:
-            return self._numbers(name, left, right, node)
+            return self._numbers(operator, left, right, node)
         if (is_huge(left) and kinds[1] in PLAIN_NUMBERS) or (
             is_huge(right) and kinds[0] in PLAIN_NUMBERS
         ):
@@ -235,13 +241,16 @@ class Truth(Walker):
                 return Known(operator == "NotEq")
         return self._sequences(operator, left, right, node)
 
-    def _numbers(self, name: str, left: Any, right: Any, node: ast.AST) -> Any:
+    def _numbers(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
+        name, function = COMPARISONS[operator]
         kinds = (kind_of(left), kind_of(right))
         sources = sources_of(left, right)
         kind = "numpy_bool" if is_numpy(left) or is_numpy(right) else "bool"
         if all(k in WHOLE or k in ("bool", "numpy_bool") for k in kinds):
-            x, y = (self._integer(value) for value in (left, right))
-            return Number(kind, self.compute(f"{name}_int", x, y), sources)
+            made = self.compute(f"{name}_int", self._integer(left), self._integer(right))
+            values = seen_of(left), seen_of(right)
+            seen = None if None in values or kind != "bool" else int(function(*values))
+            return Number(kind, made, sources, seen)
         common = self.common_kind(left, right, node)
         held = []
         for value in (left, right):
@@ -325,7 +334,10 @@ class Truth(Walker):
             "number" if kind_of(v) else type(v.object) if isinstance(v, Known) else type(v)
             for v in (left, right)
         ]
-        plain = {"number", type(None), str, Row, Range}
+        for at, one in enumerate((left, right)):
+            if isinstance(one, Reference):
+                kinds[at] = OF_CLASS.get(type(self.state.heap[one.address]), Reference)
+        plain = {"number", type(None), str, Row, Range, list, dict, set}
         return kinds[0] != kinds[1] and all(kind in plain for kind in kinds)
 
     def _all_equal(self, pairs: list[tuple[Any, Any]], node: ast.AST) -> Any:

@@ -14,7 +14,7 @@ import ast
 import struct
 import types
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -87,10 +87,11 @@ class Traced:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A tuple; of class ``cls`` if it is a named one."""
+    """A tuple; of class ``cls`` if it is a named one, which was found at ``place``, if anywhere."""
 
     items: tuple[Any, ...]
     cls: type = tuple
+    place: Any = field(default=None, compare=False)
 
     @property
     def head(self) -> Hashable:
@@ -104,7 +105,7 @@ class Row:
 
     def with_parts(self, parts: tuple[Any, ...]) -> Row:
         """Another of these items."""
-        return Row(parts, self.cls)
+        return Row(parts, self.cls, self.place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -453,3 +454,8 @@ def is_class_or_union(found: Any) -> bool:
     """Whether this is a class of which ``|`` makes a union, or a union."""
     own = isinstance(found, type) and type(found).__or__ is type.__or__
     return own or isinstance(found, types.UnionType)
+
+
+def seen_of(number: Any) -> Any:
+    """What a number is known to be, or, of a length, was when it was seen; None of any other."""
+    return number.object if isinstance(number, Known) else number.seen

@@ -110,8 +110,8 @@ class Walker(Raising):
         self.work = 0
         # Whether a list gets a computed length where an item is looked up by a computed index: not
         # where the index may be known in each run of a loop. Whether one got a length that is known
-        # for arrays of the lengths that were seen.
-        self.loosens, self.unsettled = True, False
+        # for arrays of the lengths that were seen; whether a condition is.
+        self.loosens, self.unsettled, self.measured = True, False, False
         # Whether it does what tracing answers otherwise, or refuses.
         self.asks_kind = self.takes_no_variable = False
         self.shapes: list[tuple[Any, tuple[int, ...]]] = []
@@ -187,7 +187,7 @@ class Walker(Raising):
         value = self.settled(value, node)
         if isinstance(value, Number) and value.seen is not None:
             self.expect_shapes()
-            same = self.compute("equal_int", value.id, self.constant(value.seen))
+            same = self.compute("equal_int", self.as_int(value), self.constant(value.seen))
             self.guard(same, OTHER_LENGTH, node)
             return value.seen
         return self.unknown(value, node, what, advice or "pass it as a number that is written")
@@ -487,6 +487,8 @@ class Walker(Raising):
             del self.held[count:]
 
 
+SETTLES = ".settles"
+"""Says that loops which build lists, and conditions, are for the lengths that were seen."""
 CONFLICT = "two names of one object, one of which is another object on another way to here"
 LOST = (
     "append numbers of one kind, arrays of one shape or tuples and lists of these, do the same to "

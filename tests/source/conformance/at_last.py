@@ -274,6 +274,13 @@ class Pair(NamedTuple):
     def total(self):
         return self.first + self.second
 
+    @property
+    def product(self):
+        return self.first * self.second
+
+    def scaled(self, by):
+        return self._replace(second=by * self.second)
+
 
 Nested = namedtuple("Nested", "pair scale")
 
@@ -301,6 +308,15 @@ def replaced_field(p):
 @at(Pair(1.5, 2.0))
 def method_of_an_argument(p):
     return p.total() * p.first
+
+
+@at(Pair(1.5, 2.0))
+@at(Pair(-1.5, 2.0))
+def methods_of_named_tuples(p):
+    q = p.scaled(3.0) if p.first > 0 else Pair(p.second, 1.0)
+    for _ in range(3):
+        q = q.scaled(q.first)
+    return q.total() * p.product + p.scaled(2.0).total()
 
 
 @at(Pair(1.5, 2.0))

@@ -188,3 +188,27 @@ def any_and_all(x):
 @at(2.5, 1.5)
 def comparison_of_tuples(x, y):
     return x * 2 if (x, 1) < (y, 0) else y * 5
+
+
+@at(1.5, "square")
+@at(1.5, ["scale", 2.0])
+@at(1.5, ("add", 2.0))
+@at(1.5, {"add": 2.0})
+@at(1.5, None)
+def option_of_one_class_or_another(x, option):
+    if option == "square" or option == {1.0}:
+        return x * x
+    match option:
+        case None | "none":
+            return x
+        case ["scale", k] if option != ("scale", k):
+            return k * x
+    return x * 7.0 if [x] == option or option == 2.0 else x * 3.0
+
+
+@at(1.5)
+def lists_are_not_before_strings(x):
+    try:
+        return x if [x] < "a" else -x
+    except TypeError:
+        return x * 3.0

@@ -190,3 +190,16 @@ def of_a_list_that_grows_where_nothing_comes(x, n):
         for k in range(3):
             total += len(rows[1:]) * x
     return total
+
+
+@at(np.array([[1.0, 2.0], [4.0, 3.0], [0.5, 5.2]]))
+@at(np.array([[0.1, 2.3, 1.0], [0.3, 1.0, 2.0]]))
+def up_to_the_shorter_of_two_lengths(a):
+    r = a.copy()
+    m, n = r.shape
+    for k in range(min(m - 1, n)):
+        x = r[k:, k]
+        v = x + np.sqrt(np.sum(x * x))
+        v = v / np.sqrt(np.sum(v * v))
+        r[k:, k:] -= 2.0 * np.outer(v, np.dot(v, r[k:, k:]))
+    return np.sum(r[0] ** 3)

@@ -299,3 +299,65 @@ def the_nearest_of_some(x):
     nearest = np.argmin([np.sum((x[:2] - c) ** 2) for c in centres])
     farthest = np.argmax([abs(x[0] - c[0]) for c in centres])
     return np.sum(centres[nearest] * x[:2]) + centres[farthest, 0] * x[0]
+
+
+@at(0.7, 4.0)
+def many_items_of_which_some_are_looked_up_later(x, n):
+    items = [x * i for i in range(20)]
+    while n > 0.5:
+        items[int(n)] = items[int(n) + 1] * x * x + x * items[int(n) - 1]
+        n -= 1.0
+    return items[0] * items[1] + items[2] * items[3]
+
+
+@at(0.7, 4.0)
+@at(0.7, 2.0)
+def many_items_or_a_part_of_them(x, n):
+    items = [(x * i, 1.0) for i in range(20)]
+    found = items[: int(n)] if n > 3 else items
+    return sum(a**3 * b for a, b in found)
+
+
+@at(0.3, 10.0)
+@at(0.3, 3.0)
+@at(0.3, 40.0)
+def taken_from_the_front_in_between(x, n):
+    items = []
+    while n > 0:
+        items.append((x * n, n))
+        n -= 1.0
+    total, turn = 0.0, 0
+    while len(items) > 2:
+        a, b = items.pop(0)
+        del items[0]
+        total += a * b + items[0][0] - items[-1][1] * x
+        items.append((a * 0.5, b))
+        items[0] = (a, x)
+        if turn == 3:
+            items.insert(1, (x, x))
+        if turn % 4 == 2:
+            items = items[1:]
+        if turn % 7 == 6:
+            more = [(x, 2.0)]
+            items = items + more
+        for c, d in items:
+            total += c * d * 0.01
+        turn += 1
+    return total + sum([a for a, _ in items]) + len(items)
+
+
+@at(0.3, 7.0)
+@at(0.3, 3.0)
+def taken_from_the_front_until_none_is_left(x, n):
+    items = []
+    while n > 0:
+        items.append(x * n)
+        n -= 1.0
+    total = sum(v**2 for v in items[1:])
+    try:
+        for k in range(5):
+            total += items.pop(0) * k
+            total += max(items) + sum(a * b for a, b in zip(items, items[1:], strict=False))
+    except (IndexError, ValueError):
+        total *= 2
+    return total + len(items)

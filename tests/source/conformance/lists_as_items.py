@@ -159,3 +159,19 @@ def largest_fall(x):
         values.append(value)
     highest = np.maximum.accumulate(np.array(values))
     return np.max(highest - np.array(values))
+
+
+@at(0.3, 10.0)
+@at(0.3, 3.0)
+@at(0.3, 0.0)
+def starred_lists_of_computed_length(x, n):
+    items = [x]
+    while n > 0:
+        items = [*items, x * n]
+        n -= 1.0
+    more = [x * x, *items, 2.0 * x, *items, *(x, 1.0)]
+    copied = [*items]
+    copied.append(5.0 * x)
+    for _ in range(2):
+        more = [*more, more[-1] * x]
+    return sum(more) * len(more) + sum(copied) + len(items) + more[-1]

@@ -139,3 +139,20 @@ def methods_of_a_number_of_numpy(w):
 def numbers_of_numpy_with_axes(w):
     first = w[0][None, ...] * 2.0
     return np.sum(np.concatenate([first, w, w.max()[np.newaxis]]) ** 2) * w[1][()]
+
+
+@at(np.array([1.5, -2.0]))
+@at(np.array([-1.5, 2.0]))
+def truth_counts_as_a_number(x):
+    above, below = x[0] > 0, x[1] < 0
+    total = above * x[0] + 2.5 * below - (x[0] > 1.0) * 3 + x[1] / (above + 1)
+    return total + (above + below) * x[0] + (above * below) * x[1] + sum([above, below]) * x[1]
+
+
+@at(np.array([1.5, -2.0]))
+@at(np.array([-1.5, 2.0]))
+def difference_of_truth(x):
+    try:
+        return x[0] * ((x[0] > 0) - (x[1] > 0))
+    except TypeError:
+        return x[1]

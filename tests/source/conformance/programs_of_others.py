@@ -149,3 +149,13 @@ def unpacked_as_one_thing_or_another(x, n):
     except TypeError:
         return math.cos(x)
     return math.exp(first) * second
+
+
+@at(0.7, 5)
+@at(0.7, 3)
+def quadrature(k, n):
+    points, weights = np.polynomial.legendre.leggauss(n)
+    total = sum(w * np.exp(k * z) for z, w in zip(points, weights))
+    points, weights = np.polynomial.hermite.hermgauss(deg=3)
+    weights *= 2.0
+    return total + sum(w * np.cos(k * z) for z, w in zip(points, weights))
