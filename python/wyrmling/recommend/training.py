@@ -27,7 +27,7 @@ from ..data.pairs import among, users_of
 from ..evaluation import evaluate
 from ..evaluation.metrics import ERRORS, parse, sign
 from ..evaluation.models import popularity
-from ..evaluation.trained import Trained
+from ..evaluation.trained import Trained, check_values
 from ..evaluation.validation import validation_split
 from ..progress import Progress
 from .fitted import Arrays, Fitted, Stateful
@@ -144,7 +144,9 @@ class Watch:
             check("patience", patience, Annotated[int, Bounds(least=1)])
         if not isinstance(metric, str):
             raise TypeError(f"metric is {metric!r}, expected a name such as 'ndcg@10'")
-        parse(metric)
+        wanted = parse(metric)
+        if task.validation is not None:
+            check_values(model, task.validation, wanted)
         if callback is not None and not callable(callback):
             raise TypeError(f"callback is {callback!r}, expected a function")
         if checkpoint is not None:
