@@ -194,6 +194,14 @@ def _numbers_of_objects(name: str, array: npt.NDArray[Any], dates: bool) -> npt.
             raise _missing(name, row, value)
     values = array.tolist()
     if dates and all(isinstance(value, date) for value in values):
+        # As for Python, which compares none with one of the other kind.
+        zoned = [isinstance(value, datetime) and value.utcoffset() is not None for value in values]
+        if any(zoned) and not all(zoned):
+            row, other = zoned.index(False), zoned.index(True)
+            raise ValueError(
+                f"{name}: row {row}, counted from 0, is {values[row]}, without a time zone, and "
+                f"row {other} has one: expected all of one kind"
+            )
         return np.array([np.datetime64(_utc(value), "us") for value in values], "datetime64[us]")
     for row, value in enumerate(values):
         # NumPy's complex numbers are np.number too, and would lose their imaginary parts.
