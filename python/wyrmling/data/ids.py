@@ -126,7 +126,11 @@ class Ids(Sequence[Id]):
 
         >>> Ids([1, 2, "2"]).spelled("1"), Ids([1, 2, "2"]).spelled("2")
         (1, '2')
+
+        Raises TypeError for what is no text.
         """
+        if not isinstance(text, str):
+            raise TypeError(f"text is {text!r}, expected a str")
         if self._find(text) < 0 and (number := _integer(text)) is not None:
             return number if self._find(number) >= 0 else text
         return text
