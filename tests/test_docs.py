@@ -55,6 +55,7 @@ def test_everything_public_is_exported():
     inner |= {
         "register_functions",
         "write_tensors",
+        "replace_file",
         "read_tensors",
         "tensor_places",
         "Sampler",

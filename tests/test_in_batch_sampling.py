@@ -173,3 +173,27 @@ def test_what_makes_no_sampler() -> None:
         wy.sampling.InBatch("item", 3, positives=([0], [1]))
     with pytest.raises(ValueError, match="user 0 knows every item"):
         wy.sampling.InBatch("item", 2, positives=([0, 0], [0, 1]), given="user")
+
+
+@pytest.mark.parametrize(
+    ("shape", "column", "error", "message"),
+    [
+        ((1,), None, ValueError, "given: a sampler may depend on an input that has a column only"),
+        ((1, 2), [[0, 1]], TypeError, r"on one index a sample; input 'user' is u32\[1, 2\]"),
+    ],
+)
+def test_what_a_sampler_may_depend_on(
+    shape: tuple[int, ...], column: Any, error: type[Exception], message: str
+) -> None:
+    table = wy.Parameter(np.zeros((4, 2)))
+    user = wy.IndexInput(np.zeros(shape, int), "user")
+    item, other = wy.IndexInput([0], "item"), wy.IndexInput([0], "other")
+    columns: dict[Any, Any] = {item: [0]}
+    sample: dict[Any, Any] = {other: wy.sampling.Uniform(4, positives=([0], [1]), given=user)}
+    if column is None:
+        sample[user] = wy.sampling.Uniform(4)
+    else:
+        columns[user] = column
+    loss = table[item].sum() + table[user].sum() + table[other].sum()
+    with pytest.raises(error, match=message):
+        wy.fit(loss, columns, sample=sample, optimizer=wy.SGD(lr=0.1), epochs=1, batch_size=1)

@@ -321,6 +321,18 @@ def test_links_that_lead_nowhere_are_refused_before_training(
     assert (tmp_path / "model").is_file()
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="it is a file system of Linux")
+def test_a_place_that_takes_no_files_is_found_before_training(
+    tmp_path: Path, lines: list[str]
+) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("".join(lines))
+    # Permissions allow the superuser to write there, but the file system makes no files.
+    said = run("train", data, "--out", "/proc/model", code=1)
+    assert "--out cannot be written" in said
+    assert "training" not in said
+
+
 def test_failures_are_one_line(tmp_path: Path, model: Path) -> None:
     bad = tmp_path / "bad.csv"
     bad.write_text("a,b\nc,d\ne\n")

@@ -1249,6 +1249,7 @@ def write_tensors(
     about: dict[str, str],
     tensors: dict[str, tuple[str, Sequence[int], npt.NDArray[np.uint8]]],
 ) -> None: ...
+def replace_file(path: str | PathLike[str], source: str | PathLike[str]) -> None: ...
 def read_tensors(
     source: str | PathLike[str] | bytes,
     formats: Sequence[str],

@@ -24,7 +24,7 @@ __all__ = [
     "is_one",
 ]
 
-TEXTS = str, bytes, bytearray
+TEXTS = str, bytes, bytearray, memoryview
 # Python and NumPy count these among the integers.
 NO_NUMBERS = bool, np.bool_, np.timedelta64
 

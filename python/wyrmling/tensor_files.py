@@ -20,6 +20,7 @@ import errno
 import mmap as memory
 import os
 import stat
+import tempfile
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ import numpy.typing as npt
 from . import _core
 from .arguments import check_path
 
-__all__ = ["Contents", "read", "write"]
+__all__ = ["Contents", "check_writable", "read", "write"]
 
 # Names of element types: the format's, and NumPy's. Booleans are left out: the format keeps them as
 # bytes, of which only 0 and 1 are booleans.
@@ -94,6 +95,23 @@ def write(path: str | os.PathLike[str], contents: Contents) -> None:
     target = check_path("path", path)
     _refuse_folder(target)
     _core.write_tensors(target, contents.format, dict(contents.about), tensors)
+
+
+def check_writable(folder: str, name: str, path: str | os.PathLike[str]) -> None:
+    """Raises OSError, before any work is done, for a folder in which no file can be made.
+
+    Args:
+        folder: the folder.
+        name: the argument that names the file, for errors.
+        path: the file.
+    """
+    try:
+        # What a user may do a file system need not allow: only to write shows it.
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        reason = f"{name} cannot be written: {error.strerror}"
+        raise OSError(error.errno, reason, os.fspath(path)) from None
 
 
 def read(

@@ -14,9 +14,12 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::{PIECE, file_error, look};
+use crate::error::Result;
 
 /// So many symbolic links are followed, as Linux does.
 const MOST_LINKS: usize = 40;
@@ -67,6 +70,30 @@ impl Drop for Replacement {
     fn drop(&mut self) {
         // After the renaming this fails, since nothing has the temporary name.
         let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Has a copy of the file `source` take the place of the file at `path`.
+///
+/// # Errors
+///
+/// [`File`](crate::error::Error::File) when the system refuses,
+/// [`Interrupted`](crate::error::Error::Interrupted) when `stop` was set before the copy was complete.
+pub fn replace_file(path: &Path, source: &Path, stop: &AtomicBool) -> Result<()> {
+    let refused = |error| file_error(path, &error);
+    let unread = |error| file_error(source, &error);
+    let mut content = File::open(source).map_err(unread)?;
+    let replacement = Replacement::new(path).map_err(refused)?;
+    let mut target = replacement.file();
+    let mut piece = vec![0; PIECE];
+    loop {
+        look(stop)?;
+        match content.read(&mut piece) {
+            Ok(0) => return replacement.finish().map_err(refused),
+            Ok(count) => target.write_all(&piece[..count]).map_err(refused)?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(unread(error)),
+        }
     }
 }
 

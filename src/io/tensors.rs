@@ -38,22 +38,20 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use serde_json::{Map, Value, json};
 
-use super::file_error;
 use super::ids::quoted;
 use super::replace::Replacement;
 use super::unique_names::UniqueNames;
+use super::{PIECE, file_error, look};
 use crate::error::{Error, Result};
 use crate::order;
 
 /// A longer header is refused before it is parsed, since parsing allocates many times its length.
 pub const LONGEST_HEADER: u64 = 1 << 20;
-/// Bytes read or written at once, between two looks at whether to stop.
-const PIECE: usize = 1 << 20;
 /// The name in the metadata that says what a file holds, and in which version.
 const FORMAT: &str = "format";
 /// What the name of a tensor's checksum starts with.
@@ -473,14 +471,6 @@ fn read_header(source: &mut dyn Read, len: u64) -> Result<(Metadata, u64)> {
         }
     }
     Ok((header, end))
-}
-
-/// Whether the caller asked to stop.
-fn look(stop: &AtomicBool) -> Result<()> {
-    if stop.load(Relaxed) {
-        return Err(Error::Interrupted);
-    }
-    Ok(())
 }
 
 /// The error of a file that the system refused, which whoever knows its name adds to.

@@ -16,7 +16,7 @@ use super::long_call::long_call;
 use crate::error::Error;
 use crate::io::interactions::{self, Format};
 use crate::io::tensors::{self, Contents, Tensor};
-use crate::io::{Column, Delimiter, Ids, Taken, role_of};
+use crate::io::{self, Column, Delimiter, Ids, Taken, role_of};
 
 /// Users, items, ids of users, ids of items, ratings.
 type ReadColumns<'py> = (
@@ -202,6 +202,21 @@ fn write_tensors<'py>(
     long_call(py, |caller| tensors::save(&path, &contents, caller.stop()))
 }
 
+/// Has a copy of a file take the place of another, all at once.
+///
+/// Args:
+///     path: what is replaced, if it is there. It keeps its permissions, and a symbolic link leads to
+///         the new content.
+///     source: what is copied.
+///
+/// Raises:
+///     OSError: a file cannot be read or written.
+///     TypeError: no path.
+#[pyfunction]
+fn replace_file(py: Python<'_>, path: PathBuf, source: PathBuf) -> PyResult<()> {
+    long_call(py, |caller| io::replace_file(&path, &source, caller.stop()))
+}
+
 /// Reads a safetensors file, which need not be trusted.
 ///
 /// Args:
@@ -300,6 +315,7 @@ pub(super) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(column_role, m)?)?;
     m.add_function(wrap_pyfunction!(read_interactions, m)?)?;
     m.add_function(wrap_pyfunction!(write_tensors, m)?)?;
+    m.add_function(wrap_pyfunction!(replace_file, m)?)?;
     m.add_function(wrap_pyfunction!(read_tensors, m)?)?;
     m.add_function(wrap_pyfunction!(tensor_places, m)?)
 }

@@ -60,10 +60,10 @@ pub(super) struct Feeds {
     types: Vec<Type>,
 }
 
-/// The number of each input among the leaves, by its id.
-fn places<'a>(inputs: impl Iterator<Item = &'a Leaf>) -> HashMap<u64, usize> {
+/// The number of each input among the leaves, and the leaf, by its id.
+fn places<'a>(inputs: impl Iterator<Item = &'a Leaf>) -> HashMap<u64, (usize, &'a Leaf)> {
     let ids = inputs.enumerate().filter_map(|(at, leaf)| match leaf {
-        Leaf::Input { id, .. } => Some((*id, at)),
+        Leaf::Input { id, .. } => Some((*id, (at, leaf))),
         _ => None,
     });
     ids.collect()
@@ -74,9 +74,8 @@ fn places<'a>(inputs: impl Iterator<Item = &'a Leaf>) -> HashMap<u64, usize> {
 /// # Errors
 /// [`Error::Value`] and [`Error::Type`] for a source of no input or a second one of it, and a sampler
 /// that depends on what no column has, or on more than one index a sample.
-fn bindings<'a, 's>(
-    inputs: impl Iterator<Item = &'a Leaf> + Clone,
-    places: &HashMap<u64, usize>,
+fn bindings<'s>(
+    places: &HashMap<u64, (usize, &Leaf)>,
     sources: &'s [(u64, Source)],
 ) -> Result<HashMap<u64, &'s Source>> {
     let mut found = HashMap::with_capacity(sources.len());
@@ -96,11 +95,7 @@ fn bindings<'a, 's>(
                 "given: a sampler may depend on an input that has a column only".into(),
             ));
         }
-        let given = inputs.clone().find_map(|l| match l {
-            Leaf::Input { id, ty, name } if *id == given => Some((ty, name)),
-            _ => None,
-        });
-        if let Some((ty, name)) = given
+        if let Some((_, Leaf::Input { ty, name, .. })) = places.get(&given)
             && (ty.dtype.is_real() || ty.ndim() != 1)
         {
             return Err(Error::Type(format!(
@@ -117,14 +112,14 @@ struct Binding<'s> {
     ty: &'s Type,
     sources: &'s [(u64, Source)],
     by_input: &'s HashMap<u64, &'s Source>,
-    places: &'s HashMap<u64, usize>,
+    places: &'s HashMap<u64, (usize, &'s Leaf)>,
 }
 
 impl Binding<'_> {
     /// The number of an input, and its column if it has one.
     fn column(&self, input: u64) -> (Option<usize>, Option<ColumnValues>) {
         let column = self.by_input.get(&input).and_then(|source| source.column());
-        (self.places.get(&input).copied(), column)
+        (self.places.get(&input).map(|place| place.0), column)
     }
 
     /// The feed of an input with a column of one index a sample, each below `n`; `what` says what it is
@@ -297,7 +292,7 @@ impl Feeds {
         sources: &[(u64, Source)],
     ) -> Result<Self> {
         let places = places(inputs.clone());
-        let by_input = bindings(inputs.clone(), &places, sources)?;
+        let by_input = bindings(&places, sources)?;
         let mut feeds = Vec::new();
         let mut types = Vec::new();
         let mut count: Option<(usize, String)> = None;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import tracemalloc
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -109,6 +109,19 @@ def test_years_that_have_no_nanoseconds_stay_what_they_are(year: int) -> None:
         data = Interactions.from_ids([1], [2], times=times)
         assert data.times is not None
         assert data.times.tolist() == [expected]
+
+
+def test_times_with_and_without_a_zone_are_not_mixed() -> None:
+    naive = datetime(2020, 1, 1)
+    here = naive.replace(tzinfo=timezone(timedelta(hours=2)))
+    for times in ([here, naive], [here, date(2020, 1, 1)], np.array([here, naive], object)):
+        with pytest.raises(
+            ValueError, match=r"^times: row 1, .* without a time zone, and row 0 has"
+        ):
+            Interactions.from_ids([1, 2], [1, 1], times=times)
+    data = Interactions.from_ids([1, 2], [1, 1], times=[here, here.astimezone(UTC)])
+    assert data.times is not None
+    assert data.times.tolist() == [here.timestamp()] * 2
 
 
 def test_days_and_decimals_of_databases_are_times_and_numbers() -> None:

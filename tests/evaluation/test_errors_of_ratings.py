@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import wyrmling as wy
 from wyrmling.__main__ import main
 from wyrmling._core import Csr
 from wyrmling.data import Interactions
 from wyrmling.data.pairs import among, users_of
 from wyrmling.datasets import make_interactions
 from wyrmling.evaluation import compare, cross_validate, evaluate, search
-from wyrmling.recommend import Custom, ExplicitMF
+from wyrmling.recommend import BPR, Custom, ExplicitMF, ImplicitALS
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +105,45 @@ def test_errors_of_what_has_no_ratings_are_refused(
     infinite = Custom.from_factors(large, np.tile(large[:1], (40, 1)), train)
     with pytest.raises(FloatingPointError, match="or infinite"):
         evaluate(infinite, test, "mae")
+
+
+def test_errors_of_a_model_whose_scores_are_an_order_are_refused_before_it_is_trained(
+    parts: tuple[Interactions, Interactions],
+) -> None:
+    train, test = parts
+    refused = "are of values, and BPR gives none, for its scores are an order: expected a model of"
+    never = BPR(epochs=2**31 - 1, num_threads=1)
+    for learn in (
+        lambda: never.fit(train, validation=test, metric="rmse"),
+        lambda: compare({"als": ImplicitALS(epochs=2**31 - 1), "bpr": never}, train, test, "mae"),
+        lambda: search(never, {"lr": [0.1]}, train, metric="rmse"),
+        lambda: cross_validate(never, train, 2, ["ndcg@10", "mae"]),
+    ):
+        with pytest.raises(ValueError, match=r"are of values, and (BPR|ImplicitALS) gives none"):
+            learn()
+    fitted = BPR(epochs=1, num_threads=1).fit(train)
+    for ask in (
+        lambda: evaluate(fitted, test, ["ndcg@10", "rmse"]),
+        lambda: compare({"bpr": fitted}, None, test, "rmse"),
+    ):
+        with pytest.raises(ValueError, match=refused):
+            ask()
+    with pytest.raises(ValueError, match="are of values, and test has no values"):
+        model().fit(train, validation=replace(test, values=None), metric="rmse")
+
+    def squared(users, items, user, item, value):  # type: ignore[no-untyped-def]
+        return (users[user] @ items[item] - value) ** 2
+
+    def order(users, items, user, item, negative):  # type: ignore[no-untyped-def]
+        return -wy.logsigmoid(users[user] @ (items[item] - items[negative]))
+
+    rated = Custom(squared, epochs=1, num_threads=1).fit(train)
+    assert evaluate(rated, test, "rmse")["rmse"] > 0
+    with pytest.raises(ValueError, match="and Custom gives none"):
+        evaluate(Custom(order, epochs=1, num_threads=1).fit(train), test, "rmse")
+    # Nobody knows what vectors are that were trained elsewhere.
+    arrays = rated.fitted.arrays
+    assert evaluate(Custom.from_factors(arrays["users"], arrays["items"], train), test, "mae")
 
 
 def test_the_command_line_knows_errors(

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::sync::atomic::AtomicBool;
 
 use wyrmling::error::Error;
+use wyrmling::io::replace_file;
 
 use crate::NEVER;
 use crate::directory::Directory;
@@ -20,6 +21,35 @@ fn a_call_that_is_called_off_changes_nothing() {
     assert_eq!(read_file(&path, &stopped), Err(Error::Interrupted));
     assert_eq!(read_file(&path, &NEVER), Ok(old));
     assert_eq!(directory.names(), ["model"]);
+}
+
+#[test]
+fn a_file_takes_the_place_of_another() {
+    let directory = Directory::new();
+    let (path, source) = (directory.file("old"), directory.file("new"));
+    let content: Vec<u8> = (0..3_000_001u32).map(|n| (n % 251) as u8).collect();
+    fs::write(&source, &content).unwrap();
+    for _ in 0..2 {
+        replace_file(&path, &source, &NEVER).unwrap();
+        assert!(fs::read(&path).unwrap() == content);
+    }
+    fs::write(&source, "").unwrap();
+    let stopped = AtomicBool::new(true);
+    fs::write(directory.file("long"), &content).unwrap();
+    let long = directory.file("long");
+    assert_eq!(
+        replace_file(&path, &long, &stopped),
+        Err(Error::Interrupted)
+    );
+    assert!(fs::read(&path).unwrap() == content);
+    replace_file(&path, &source, &NEVER).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"");
+    let none = directory.file("none");
+    for (to, from) in [(&path, &none), (&none.join("model"), &source)] {
+        let error = replace_file(to, from, &NEVER).unwrap_err();
+        assert!(error.to_string().contains("none"), "{error}");
+    }
+    assert_eq!(directory.names(), ["long", "new", "old"]);
 }
 
 #[test]

@@ -65,7 +65,7 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "features-array": (
         lambda: FactorizationMachine().fit(TRAIN, item_features={"a": np.array(1)}),
         TypeError,
-        "features of 'a': expected a list of features, got array(1)",
+        "item_features: features of 'a': expected a list of features, got array(1)",
     ),
     "users-number": (lambda: Interactions.from_ids(3, [1]), TypeError, "users is 3, expected a"),  # type: ignore[arg-type]
     "values-number": (
@@ -148,6 +148,55 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         TypeError,
         "version is None, expected text",
     ),
+    "wheel-model": (lambda: serving.build_wheel(ANY, "recs"), TypeError, "model is None, expect"),
+    "wheel-needs": (
+        lambda: serving.build_wheel(MODEL, "recs", needs=np.array([1, 2])),  # type: ignore[arg-type]
+        ValueError,
+        "needs is array([1, 2]), expected 'wyrmling' or 'numpy'",
+    ),
+    "wheel-histories": (
+        lambda: serving.build_wheel(MODEL, "recs", histories="no"),  # type: ignore[arg-type]
+        TypeError,
+        "histories is 'no', expected True or False",
+    ),
+    "confidence-huge": (
+        lambda: evaluation.evaluate(MODEL, TEST, confidence=10**400),
+        ValueError,
+        "confidence is 1000",
+    ),
+    "confidence-duration": (
+        lambda: evaluation.evaluate(MODEL, TEST, confidence=np.timedelta64(1, "s")),  # type: ignore[arg-type]
+        TypeError,
+        "confidence is np.timedelta64(1,'s'), expected a number",
+    ),
+    "validation-huge": (
+        lambda: BPR().fit(DATA, validation=10**400),
+        ValueError,
+        "validation is 1000",
+    ),
+    "validation-duration": (
+        lambda: found(validation=np.timedelta64(1, "s")),
+        TypeError,
+        "validation is np.timedelta64(1,'s'), expected Interactions or a share",
+    ),
+    "places-one": (lambda: DATA.take(ANY), ValueError, "places must have one axis, found shape ()"),
+    "places-texts": (lambda: DATA.take(["a"]), TypeError, "places: expected integers or a mask"),  # type: ignore[arg-type]
+    "places-floats": (
+        lambda: DATA.take(np.ones(len(DATA))),
+        TypeError,
+        "places: expected integers or a mask, found float64",
+    ),
+    "places-mask": (
+        lambda: DATA.take(np.ones(3, bool)),
+        IndexError,
+        f"places: a mask of 3, expected one of {len(DATA)} interactions",
+    ),
+    "places-beyond": (
+        lambda: DATA.take(np.array([0, 2**63], np.uint64)),
+        IndexError,
+        f"places[1] is {2**63}, expected less than {len(DATA)}",
+    ),
+    "spelled": (lambda: DATA.user_ids.spelled(ANY), TypeError, "text is None, expected a str"),
     "loss-number": (
         lambda: Custom.from_factors(np.ones((40, 2)), np.ones((24, 2)), DATA, loss=3),  # type: ignore[arg-type]
         TypeError,

@@ -21,7 +21,7 @@ Refused = tuple[Callable[[Any], object], type[Exception], str]
 
 NO_IDS = [b"u2", bytearray(b"u2"), 1.5, None, True, np.array("u2"), uuid.UUID(int=2), 2j]
 NO_IDS += [np.datetime64("2020-01-01"), datetime.date(2020, 1, 1), object, np.float32(2)]
-NO_IDS += [np.timedelta64(2, "ns")]
+NO_IDS += [np.timedelta64(2, "ns"), memoryview(b"u2"), memoryview(np.arange(4).reshape(2, 2))]
 
 
 @every
@@ -59,6 +59,29 @@ def test_what_is_no_id(name: str, given: Any) -> None:
         for pair in ((given, "i3"), ("u2", given)):
             with pytest.raises(TypeError, match="expected an int or str, got"):
                 model.explain(*pair)
+
+
+@every
+@pytest.mark.parametrize("given", [2**63, -(2**63) - 1, 2**200])
+def test_integers_that_can_be_no_id_are_refused_alone_and_among_others(
+    name: str, given: int
+) -> None:
+    model = fitted(name)
+    beyond = f"is an integer of {given.bit_length()} bits, expected one that int64 holds"
+    for cold_start in ("error", "popular"):
+        for users in (given, [given], ["u2", given]):
+            with pytest.raises(ValueError, match=beyond):
+                model.recommend(users, cold_start=cold_start)
+    for ask in (model.similar_items, model.similar_users):
+        for ids in (given, [given]):
+            with pytest.raises((ValueError, TypeError), match=beyond + "|does not compare"):
+                ask(ids)
+    for pair in ((given, "i3"), ("u2", given)):
+        with pytest.raises(ValueError, match=beyond):
+            model.explain(*pair)
+    assert given not in model.user_ids
+    with pytest.raises(ValueError, match=beyond):
+        model.user_ids.number(given)
 
 
 REFUSED: dict[str, Refused] = {
@@ -238,6 +261,15 @@ def test_questions_before_it_is_fitted(name: str) -> None:
 
 
 # What no model is given, for data refuse it.
+
+
+def test_memory_is_no_column() -> None:
+    for column in (memoryview(b"abc"), memoryview(np.arange(3)), memoryview(np.eye(3))):
+        with pytest.raises(TypeError, match=r"^users: expected a sequence of ids, found a mem"):
+            Interactions.from_ids(column, [1, 2, 3])
+        with pytest.raises(TypeError, match=r"^values: expected numbers, found a memoryview"):
+            Interactions.from_ids([1, 2, 3], [1, 2, 3], values=column)
+
 
 NUMBERS = [float("nan"), float("inf"), -float("inf"), 1e39, None]
 

@@ -183,8 +183,8 @@ def test_arrays_that_contradict_each_other_are_refused(
     ("features", "error", "says"),
     [
         (["jazz"], TypeError, "item_features: expected a dict"),
-        ({"jazz-1": "jazz"}, TypeError, "features of 'jazz-1': expected a list"),
-        ({"jazz-1": b"jazz"}, TypeError, "features of 'jazz-1': expected a list"),
+        ({"jazz-1": "jazz"}, TypeError, "item_features: features of 'jazz-1': expected a list"),
+        ({"jazz-1": b"jazz"}, TypeError, "item_features: features of 'jazz-1': expected a list"),
         ({"jazz-1": [None]}, ValueError, "missing value"),
         ({"jazz-1": [1.5]}, TypeError, "expected an int or str"),
         ({"jazz-1": [("a", float("nan"))]}, ValueError, "weights"),

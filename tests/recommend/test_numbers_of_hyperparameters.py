@@ -56,6 +56,27 @@ def test_a_model_computes_as_with_a_plain_number(
     assert answers(back) == answers(other)
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "error"),
+    [
+        # NumPy counts durations among the integers.
+        ("factors", np.timedelta64(2, "ns"), TypeError),
+        ("lr", np.timedelta64(2, "s"), TypeError),
+        ("random_state", np.timedelta64(2, "s"), TypeError),
+        ("l2_users", np.timedelta64(2), TypeError),
+        # Vectors of this size have no finite products, and of 1e39 no numbers.
+        ("init_scale", 1e39, ValueError),
+        ("init_scale", 2**63, ValueError),
+    ],
+)
+def test_what_no_fit_can_take_is_named(name: str, given: object, error: type[Exception]) -> None:
+    with pytest.raises(error, match=f"^{name} is .*, expected (an integer|a finite number)"):
+        ExplicitMF(epochs=2**31 - 1, num_threads=1, **{name: given}).fit(DATA)  # type: ignore[arg-type]
+    if name == "init_scale":
+        with pytest.raises(error, match=r"^init_scale is .* and at most 1000000000"):
+            ImplicitALS(init_scale=given).fit(DATA)  # type: ignore[arg-type]
+
+
 def test_bounds_are_compared_without_a_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

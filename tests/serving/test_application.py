@@ -40,7 +40,7 @@ def ask(
     body: Any = None,
     *,
     method: str | None = None,
-    host: str = "localhost:8000",
+    host: str | None = "localhost:8000",
     kind: str = "application/json",
     **environ: str,
 ) -> Reply:
@@ -237,11 +237,28 @@ def test_requests_that_a_web_page_could_send_are_refused(application: Applicatio
     for host in ("evil.example", "localhost.evil.example:8000", "", "127.0.0.1"):
         status, answer, _ = ask(application, "/health", host=host)
         assert (status, answer["error"]["code"]) == (403, "bad_host")
+        old = ask(application, "/health", host=host, SERVER_PROTOCOL="HTTP/1.0")
+        assert old[0] == 403
     for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
         status, answer, _ = ask(application, "/recommend", {"user": "user-1"}, kind=kind)
         assert (status, answer["error"]["code"]) == (415, "bad_type")
     status, answer, _ = ask(application, "/recommend", {}, CONTENT_LENGTH="")
     assert (status, answer["error"]["code"]) == (411, "no_length")
+
+
+def test_health_checks_of_old_may_have_no_host(application: Application) -> None:
+    # So ask the health checks of HAProxy, and ab; browsers always name the host.
+    status, answer, _ = ask(application, "/health", host=None, SERVER_PROTOCOL="HTTP/1.0")
+    assert (status, answer["status"]) == (200, "ok")
+    status, answer, _ = ask(application, "/health", host=None)
+    assert (status, answer["error"]["code"]) == (400, "no_host")
+
+
+def test_integers_beyond_int64_are_no_ids(application: Application) -> None:
+    for body in ({"user": 2**63}, {"users": [2**63]}, {"history": [-(2**70)]}):
+        status, answer, _ = ask(application, "/recommend", body)
+        assert (status, answer["error"]["code"]) == (400, "bad_value")
+        assert "expected one that int64 holds" in answer["error"]["message"]
 
 
 def test_ids_in_urls_are_found_by_their_text(tmp_path: Path) -> None:

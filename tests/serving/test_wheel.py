@@ -8,9 +8,9 @@ import hashlib
 import importlib.util
 import json
 import os
-import signal
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from wyrmling.data import Interactions
 from wyrmling.datasets import make_interactions
 from wyrmling.recommend import BPR, EASE, Custom, ExplicitMF, Popularity, Recommender
 from wyrmling.serving import build_wheel
-from wyrmling.serving.wheel import _scratch
+from wyrmling.serving import wheel as wheels
 
 
 @pytest.fixture(scope="module")
@@ -247,45 +247,32 @@ def test_a_model_that_scores_by_histories_says_what_it_cannot_without(
             build_wheel(one, "recs", directory=tmp_path, needs="numpy")
 
 
-WRITER = """
-import os, signal, sys
-from wyrmling.serving import build_wheel, wheel
-
-wheel._zip = lambda *args: os.kill(os.getpid(), signal.SIGKILL)
-build_wheel(sys.argv[1], "recs", directory=sys.argv[2])
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="folders are locked on Unix alone")
-def test_what_a_killed_writer_left_is_removed(tmp_path: Path, model: BPR) -> None:
-    model.save(tmp_path / "model")
-    folder = tmp_path / "dist"
-    for _ in range(2):
-        command = [sys.executable, "-c", WRITER, str(tmp_path / "model"), str(folder)]
-        assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-        # The second one has removed what the first had left.
-        assert len(list(folder.iterdir())) == 1
-    # What another process is writing stays.
-    with _scratch(folder) as scratch:
-        wheel = build_wheel(model, "recs", directory=folder)
-        assert {file.name for file in folder.iterdir()} == {wheel.name, Path(scratch).name}
-    assert [file.name for file in folder.iterdir()] == [wheel.name]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no locks")
-def test_a_folder_that_cannot_be_opened_is_not_made_again_and_again(
+def test_a_wheel_takes_the_place_of_another_at_once(
     tmp_path: Path, model: BPR, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(path: object, flags: int) -> int:
-        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
+    folder, scratch = tmp_path / "dist", tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    wheel = build_wheel(model, "recs", directory=folder)
+    before = wheel.read_bytes()
+    wheel.chmod(0o600)
+    # What a killed process has left is removed, as where models are saved.
+    (folder / ".wyrmling-1-0.part").touch()
 
-    with monkeypatch.context() as patch, _scratch(tmp_path) as left:
-        patch.setattr(os, "open", refused)
-        with _scratch(tmp_path) as scratch:
-            assert {file.name for file in tmp_path.iterdir()} == {
-                Path(left).name,
-                Path(scratch).name,
-            }
+    def fails(*given: object) -> None:
+        assert [file.name for file in scratch.iterdir()] != []
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(wheels, "_zip", fails)
+        with pytest.raises(OSError, match="No space left"):
+            build_wheel(model, "recs", directory=folder, histories=False)
+    assert wheel.read_bytes() == before
+    build_wheel(model, "recs", directory=folder, histories=False)
+    assert wheel.read_bytes() != before
+    assert os.name != "posix" or wheel.stat().st_mode & 0o777 == 0o600
+    assert [file.name for file in folder.iterdir()] == [wheel.name]
+    assert not list(scratch.iterdir())
 
 
 @pytest.mark.parametrize(

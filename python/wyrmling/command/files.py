@@ -12,6 +12,7 @@ from pathlib import Path
 from ..data import Interactions
 from ..datasets.reading import read_described
 from ..recommend import ExplicitMF, ImplicitALS, Recommender
+from ..tensor_files import check_writable
 from . import types
 from .text import count
 
@@ -120,9 +121,8 @@ def check_destination(path: str, source: str, option: str = "--out") -> None:
         raise OSError(f"{path}: too many symbolic links")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{path}: there is no directory {target.parent}")
-    if not os.access(target.parent, os.W_OK):
-        raise PermissionError(f"{path}: may not write to directory {target.parent}")
     if target.exists() and not target.is_file():
         raise OSError(f"{path} exists and is not a regular file")
     if target.exists() and Path(source).exists() and target.samefile(source):
         raise FileExistsError(f"{option} is {path}, the file that is read: it would be lost")
+    check_writable(os.fspath(target.parent), option, path)

@@ -19,13 +19,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..arguments import NO_NUMBERS
+from ..arguments import NO_NUMBERS, TEXTS
 from ..array_types import Float64Array
 
 __all__ = [
     "Column",
     "Id",
     "categorised",
+    "check_int64",
     "id_column",
     "is_missing",
     "is_whole",
@@ -37,8 +38,11 @@ Id: TypeAlias = int | str
 Column: TypeAlias = Iterable[Any] | npt.NDArray[Any]
 Integers: TypeAlias = npt.NDArray[np.int64]
 
+# One text, or bytes of one, has elements, and a set and a dict have no order.
+NO_COLUMNS = *TEXTS, Set, Mapping
 MOST = 2**32 - 1
 INT64 = np.iinfo(np.int64)
+AS_TEXT = "; str() of it would be an id"
 
 
 def is_missing(value: object) -> bool:
@@ -66,7 +70,7 @@ def id_column(name: str, column: Column) -> Integers | list[Id]:
         ValueError: a missing value, an integer beyond int64, a column of several axes, or of
             2**32 or more ids.
     """
-    if isinstance(column, (str, bytes, bytearray, Set, Mapping)):
+    if isinstance(column, NO_COLUMNS):
         raise TypeError(f"{name}: expected a sequence of ids, found a {type(column).__name__}")
     _check_iterable(name, column, "ids")
     array = _as_array(name, column)
@@ -116,7 +120,7 @@ def number_column(
     """
     array = _as_array(name, column)
     if array is None:
-        if isinstance(column, (str, bytes, bytearray, Set, Mapping)):
+        if isinstance(column, NO_COLUMNS):
             raise TypeError(f"{name}: expected numbers, found a {type(column).__name__}")
         _check_iterable(name, column, "numbers")
         column = column if isinstance(column, (list, tuple)) else list(column)
@@ -190,6 +194,14 @@ def _numbers_of_objects(name: str, array: npt.NDArray[Any], dates: bool) -> npt.
             raise _missing(name, row, value)
     values = array.tolist()
     if dates and all(isinstance(value, date) for value in values):
+        # As for Python, which compares none with one of the other kind.
+        zoned = [isinstance(value, datetime) and value.utcoffset() is not None for value in values]
+        if any(zoned) and not all(zoned):
+            row, other = zoned.index(False), zoned.index(True)
+            raise ValueError(
+                f"{name}: row {row}, counted from 0, is {values[row]}, without a time zone, and "
+                f"row {other} has one: expected all of one kind"
+            )
         return np.array([np.datetime64(_utc(value), "us") for value in values], "datetime64[us]")
     for row, value in enumerate(values):
         # NumPy's complex numbers are np.number too, and would lose their imaginary parts.
@@ -200,7 +212,7 @@ def _numbers_of_objects(name: str, array: npt.NDArray[Any], dates: bool) -> npt.
     # A time stays the integer that it is; a value becomes a float of any size.
     if dates and all(isinstance(value, (int, np.integer)) for value in values):
         for row, value in enumerate(values):
-            if not INT64.min <= value <= INT64.max:
+            if not _fits(value):
                 raise _too_large(name, row, int(value), "")
         return np.array(values, np.int64)
     try:
@@ -266,13 +278,13 @@ def _checked_list(name: str, column: list[Any] | tuple[Any, ...]) -> Integers | 
     if str in kinds or np.str_ in kinds:
         mixed = [value if type(value) is str else _plain(value) for value in column]
         for row, value in enumerate(mixed):
-            if type(value) is int and not INT64.min <= value <= INT64.max:
+            if type(value) is int and not _fits(value):
                 raise _too_large(name, row, value)
         return mixed
     try:
         return np.array(column, np.int64)
     except OverflowError:
-        row = next(r for r, value in enumerate(column) if not INT64.min <= value <= INT64.max)
+        row = next(row for row, value in enumerate(column) if not _fits(value))
         raise _too_large(name, row, int(column[row])) from None
 
 
@@ -313,10 +325,19 @@ def _missing(name: str, row: int, value: object) -> ValueError:
     )
 
 
-def _too_large(
-    name: str, row: int, value: int, hint: str = "; str() of it would be an id"
-) -> ValueError:
-    return ValueError(
-        f"{name}: row {row}, counted from 0, is an integer of {value.bit_length()} bits, "
-        f"expected one that int64 holds{hint}"
-    )
+def check_int64(name: str, value: int) -> None:
+    """Raises ValueError for an integer that can be no id, since int64 does not hold it."""
+    if not _fits(value):
+        raise ValueError(f"{name} is {_beyond(value)}{AS_TEXT}")
+
+
+def _fits(value: Any) -> bool:
+    return bool(INT64.min <= value <= INT64.max)
+
+
+def _too_large(name: str, row: int, value: int, hint: str = AS_TEXT) -> ValueError:
+    return ValueError(f"{name}: row {row}, counted from 0, is {_beyond(value)}{hint}")
+
+
+def _beyond(value: int) -> str:
+    return f"an integer of {value.bit_length()} bits, expected one that int64 holds"

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..array_types import IndexArray
-from .columns import Column, Id, categorised, id_column, is_whole
+from .columns import Column, Id, categorised, check_int64, id_column, is_whole
 
 __all__ = ["Ids"]
 
@@ -103,6 +103,7 @@ class Ids(Sequence[Id]):
         Raises:
             KeyError: an unknown id; the message says so if it is known as another type.
             TypeError: neither an int nor a str.
+            ValueError: an integer beyond int64, as :meth:`numbers`: it can be no id.
 
         >>> Ids([1, 2]).number("2", "user")
         Traceback (most recent call last):
@@ -112,6 +113,8 @@ class Ids(Sequence[Id]):
             id = _one(id, what)
         found = self._find(id)
         if found < 0:
+            if type(id) is int:
+                check_int64(what, id)
             raise KeyError(self._unknown(id, what))
         return found
 
@@ -123,7 +126,11 @@ class Ids(Sequence[Id]):
 
         >>> Ids([1, 2, "2"]).spelled("1"), Ids([1, 2, "2"]).spelled("2")
         (1, '2')
+
+        Raises TypeError for what is no text.
         """
+        if not isinstance(text, str):
+            raise TypeError(f"text is {text!r}, expected a str")
         if self._find(text) < 0 and (number := _integer(text)) is not None:
             return number if self._find(number) >= 0 else text
         return text

@@ -229,7 +229,13 @@ class Interactions:
         """The interactions at these places (numbers or a mask), with the same ids.
 
         ``data.take(data.values >= 4)`` keeps what was liked.
+
+        Raises:
+            IndexError: a mask of another length, or a number without an interaction.
+            TypeError: neither numbers nor a mask.
+            ValueError: not one axis.
         """
+        places = _places(places, len(self))
         return replace(
             self,
             users=self.users[places],
@@ -348,6 +354,27 @@ def _column(frame: Any, what: str, name: Any) -> Any:
         there = ", ".join(repr(column) for column in columns)
         raise KeyError(f"{what}: no column {name!r}, the frame has {there}")
     return frame[name]
+
+
+def _places(places: Any, count: int) -> Any:
+    """Places of so many interactions as NumPy takes them."""
+    if isinstance(places, slice):
+        return places
+    at = np.asarray(places)
+    if at.ndim != 1:
+        raise ValueError(f"places must have one axis, found shape {at.shape}")
+    if at.dtype == bool:
+        if len(at) != count:
+            raise IndexError(f"places: a mask of {len(at)}, expected one of {count} interactions")
+        return at
+    if at.dtype.kind not in "iu" and len(at):
+        raise TypeError(f"places: expected integers or a mask, found {at.dtype}")
+    if len(wrong := np.flatnonzero((at < -count) | (at >= count))):
+        raise IndexError(
+            f"places[{wrong[0]}] is {at[wrong[0]]}, expected less than {count}, the number of "
+            "interactions"
+        )
+    return at.astype(np.int64)
 
 
 def _index_column(name: str, column: npt.ArrayLike, limit: int) -> IndexArray:

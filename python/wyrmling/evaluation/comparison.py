@@ -16,7 +16,7 @@ from .evaluate import Unknown, evaluate
 from .metrics import ERRORS, parse, sign
 from .models import arguments_of_fit, check_params, copied, popularity
 from .result import Evaluation
-from .trained import Trained
+from .trained import Trained, check_values
 
 __all__ = ["BASELINE", "Comparison", "compare"]
 
@@ -153,7 +153,8 @@ def compare(
     for name, data in (("train", train), ("test", test)):
         if data is not None or name == "test":
             check_interactions(name, data)
-    wanted = [metric.name for metric in parse(metrics)]
+    parsed = parse(metrics)
+    wanted = [metric.name for metric in parsed]
     check_flag("progress", progress)
     check_flag("exclude_seen", exclude_seen)
     check_choice("unknown", unknown, ("skip", "error"))
@@ -167,9 +168,11 @@ def compare(
     seconds: dict[str, float] = {}
     # All are copied before any is trained, so that one that is no model is said at once.
     copies = models if train is None else {name: copied(m, {}) for name, m in models.items()}
-    for name, model in copies.items() if train is not None else ():
+    for name, model in copies.items():
         try:
-            check_params(model)
+            if train is not None:
+                check_params(model)
+            check_values(model, test, parsed)
         except (TypeError, ValueError) as error:
             raise type(error)(f"models[{name!r}]: {error}") from None
     trained = 0 if train is None else len(copies)

@@ -19,6 +19,7 @@ from .evaluate import evaluate
 from .metrics import DEFAULT, parse
 from .models import arguments_of_fit, copied
 from .result import Evaluation
+from .trained import check_values
 
 __all__ = ["CrossValidation", "cross_validate"]
 
@@ -112,7 +113,8 @@ def cross_validate(
     (3, True, True)
     """
     check_interactions("data", data)
-    wanted = [metric.name for metric in parse(metrics)]
+    parsed = parse(metrics)
+    wanted = [metric.name for metric in parsed]
     seed = check_integer("random_state", random_state, 0, 2**63 - 1)
     check_flag("exclude_seen", exclude_seen)
     copied(model, {})
@@ -120,6 +122,8 @@ def cross_validate(
     splits = list(_divided(data, folds, seed) if is_one(folds) else _pairs(folds))
     if not splits:
         raise ValueError("folds is empty, expected at least one pair of interactions")
+    for _, test in splits:
+        check_values(model, test, parsed)
     return CrossValidation(
         evaluate(copied(model, {}).fit(train, **given), test, wanted, exclude_seen=exclude_seen)
         for train, test in splits

@@ -19,7 +19,7 @@ from .intervals import check_level
 from .metrics import DEFAULT, ERRORS, parse
 from .ranking import errors, measured, selected
 from .result import Evaluation, Skipped
-from .trained import Trained, numbers_of, trained
+from .trained import Trained, check_values, numbers_of, trained
 
 __all__ = ["evaluate"]
 
@@ -67,8 +67,9 @@ def evaluate(
         TypeError: not Interactions, or no model.
         RuntimeError: a model that was not fitted, or was saved without histories that the metrics
             need.
-        ValueError: an unknown metric or choice, no values for ``rmse`` or ``mae``, an unknown id
-            with ``unknown="error"``, or nothing that could be measured.
+        ValueError: an unknown metric or choice; ``rmse`` or ``mae`` where ``test`` has no values,
+            or of a model whose scores are none, as those of :class:`.BPR`; an unknown id with
+            ``unknown="error"``, or nothing that could be measured.
         FloatingPointError: a score that is not a number, or infinite for ``rmse`` and ``mae``.
 
     >>> from wyrmling.datasets import make_interactions
@@ -89,6 +90,7 @@ def evaluate(
     check_flag("progress", progress)
     check_interactions("test", test)
     known = trained(model)
+    check_values(model, test, wanted)
     user, item, there, skipped = _numbered(known, test, users, unknown)
     pairs = _core.Csr(user, item, known.n_users, known.n_items)
     skipped = replace(skipped, repeated=len(user) - len(pairs))
@@ -113,9 +115,8 @@ def evaluate(
     if not len(measured_rows):
         raise ValueError(f"test has nothing to measure; left out: {skipped}")
     if any(metric.kind in ERRORS for metric in wanted):
-        if known.predict is None or test.values is None:
-            what = "the model gives no" if known.predict is None else "test has no"
-            raise ValueError(f"metrics: 'rmse' and 'mae' are of values, and {what} values")
+        assert known.predict is not None
+        assert test.values is not None
         new = slice(None) if seen is None else ~among(known.seen, user, item)
         off = errors(known.predict, user[new], item[new], test.values[there][new])
         overall |= {metric.name: off[metric.kind] for metric in wanted if metric.kind in ERRORS}

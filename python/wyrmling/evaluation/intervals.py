@@ -12,14 +12,13 @@ From 100,000 users on, the normal distribution to which these means tend is take
 from __future__ import annotations
 
 import math
-import numbers
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..arguments import check_integer
+from ..arguments import check_integer, check_number
 from ..array_types import Float64Array
 
 __all__ = ["bootstrap", "check_level"]
@@ -31,9 +30,7 @@ BLOCK = 1 << 22
 
 def check_level(confidence: Any, resamples: int) -> None:
     """Raises ValueError or TypeError for what is no confidence, or no number of resamples."""
-    if isinstance(confidence, bool) or not isinstance(confidence, numbers.Real):
-        raise TypeError(f"confidence is {confidence!r}, expected a number between 0 and 1")
-    if not 0.0 < float(confidence) < 1.0:
+    if not 0.0 < check_number("confidence", confidence) < 1.0:
         raise ValueError(f"confidence is {confidence!r}, expected a number between 0 and 1")
     check_integer("resamples", resamples, 1, 1_000_000)
 

@@ -29,6 +29,7 @@ from .metrics import parse, sign
 from .models import arguments_of_fit, check_params, copied, parameters_of
 from .result import Evaluation
 from .spaces import Distribution, draw
+from .trained import check_values
 from .validation import validation_split
 
 __all__ = ["Search", "Trial", "search"]
@@ -213,6 +214,8 @@ def search(
     if callback is not None and not callable(callback):
         raise TypeError(f"callback is {callback!r}, expected a function or None")
     train, kept_out = validation_split("validation", validation, data, seed)
+    if isinstance(metric, str):
+        check_values(model, kept_out, parse(metric))
 
     made: list[Trial] = []
     rounds = 0 if longest is None else math.floor(math.log(len(drawn), KEPT) + 1e-9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,8 +11,10 @@ import numpy.typing as npt
 
 from .. import _core
 from ..array_types import Float32Array, IndexArray
+from ..data import Interactions
+from .metrics import ERRORS, Metric
 
-__all__ = ["Trained", "numbers_of", "trained"]
+__all__ = ["Trained", "check_values", "numbers_of", "trained"]
 
 
 class Scores(Protocol):
@@ -26,7 +28,7 @@ class Trained:
     """A model's ids by number, the pairs that it was trained on, and its scores of some users.
 
     The pairs are None for a model that was saved without histories, and what scores pairs of a user
-    and an item is None for a ranking.
+    and an item is None for a ranking by popularity.
     """
 
     user_ids: Any
@@ -55,6 +57,9 @@ class Trained:
         """How many items the model knows."""
         return len(self.item_ids)
 
+    def _scores_values(self) -> bool:
+        return self.predict is not None
+
     def user_id(self, numbers: IndexArray) -> npt.NDArray[Any]:
         """The ids of some users."""
         if hasattr(self.user_ids, "take"):
@@ -75,6 +80,31 @@ def trained(model: Any) -> Trained:
         predict = getattr(model, "_predict", None)
         return Trained(model.user_ids, model.item_ids, model.fitted.seen, model._scores, predict)
     raise TypeError(f"model: expected a fitted model, got {type(model).__name__}")
+
+
+def check_values(model: Any, test: Interactions, metrics: Iterable[Metric]) -> None:
+    """Refuses errors of values where the model's scores are no values, or there are none in test.
+
+    Args:
+        model: a model, which need not be fitted.
+        test: what it is to be measured on.
+        metrics: what is asked for.
+
+    Raises:
+        ValueError: ``rmse`` or ``mae`` of a ranking, or of interactions without values.
+    """
+    if not any(metric.kind in ERRORS for metric in metrics):
+        return
+    what = "test has no values"
+    scores_values = getattr(model, "_scores_values", lambda: hasattr(model, "_predict"))
+    if not scores_values():
+        what = (
+            f"{type(model).__name__} gives none, for its scores are an order: expected a model of "
+            "ratings, such as ExplicitMF"
+        )
+    elif test.values is not None:
+        return
+    raise ValueError(f"metrics: 'rmse' and 'mae' are of values, and {what}")
 
 
 def numbers_of(ids: Any, column: Sequence[Any], name: str = "ids") -> npt.NDArray[np.int64]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
-import numpy as np
-
+from ..arguments import NO_NUMBERS, check_number
 from ..data import Interactions
 
 __all__ = ["validation_split"]
@@ -29,9 +28,9 @@ def validation_split(
     """
     if isinstance(given, Interactions):
         return data, given
-    if isinstance(given, (bool, np.bool_)) or not isinstance(given, numbers.Real):
+    if isinstance(given, NO_NUMBERS) or not isinstance(given, numbers.Real):
         raise TypeError(f"{name} is {given!r}, expected Interactions or a share")
-    share = float(given)
+    share = check_number(name, given)
     count = round(share * len(data)) if 0 < share < 1 else 0
     if not 0 < count < len(data):
         raise ValueError(

@@ -37,7 +37,7 @@ from ..data import Id, Interactions
 from ..data.pairs import users_of
 from .arguments import valued
 from .fitted import Arrays, ArrayType, Fitted, NewUser, Reasons
-from .hyperparameters import Bounds, Count
+from .hyperparameters import Bounds, Count, Scale
 from .training import Task
 from .vectors import VectorModel
 
@@ -86,7 +86,7 @@ class ImplicitALS(VectorModel):
     epochs: Count = 15
     solver: Literal["cg", "cholesky"] = "cg"
     cg_steps: Annotated[int, Bounds(least=1, most=2**16)] = 3
-    init_scale: Annotated[float, Bounds(above=0)] = 0.1
+    init_scale: Scale = 0.1
 
     def _array_types(self) -> Mapping[str, ArrayType]:
         return {

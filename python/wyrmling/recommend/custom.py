@@ -154,6 +154,10 @@ class Custom(NegativeSampling):
                 raise ValueError(f"loss: expected an argument {name!r}, the vectors of {name}")
         return self.loss
 
+    def _scores_values(self) -> bool:
+        # What a loss that is not at hand has learnt from nobody knows.
+        return not callable(self.loss) or "value" in _signature(self.loss)
+
     def _array_types(self) -> Mapping[str, ArrayType]:
         if callable(self.loss):
             return super()._array_types()

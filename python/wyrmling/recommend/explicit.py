@@ -56,6 +56,9 @@ class ExplicitMF(FactorModel):
     def _loss(self) -> Loss:
         return loss
 
+    def _scores_values(self) -> bool:
+        return True
+
     def fold_in(self, history: Iterable[Id], *, values: Iterable[float] | None = None) -> NewUser:
         """A user that the model was not trained on, by the items that they had and their ratings.
 

@@ -30,7 +30,7 @@ from .arguments import numbers_of
 from .factors import FactorModel, Loss
 from .features import Features
 from .fitted import Arrays, ArrayType, Fitted, NewUser
-from .hyperparameters import Bounds, Count
+from .hyperparameters import Bounds, Count, Scale
 from .score_checks import check_finite
 from .side import Side, array_types, check_features, known, own, summed
 from .training import Task
@@ -77,7 +77,7 @@ class FactorizationMachine(FactorModel):
     l2_bias: Annotated[float, Bounds(least=0)] = 0.001
     l2_features: Annotated[float, Bounds(least=0)] = 0.001
     epochs: Count = 30
-    init_scale: Annotated[float, Bounds(above=0)] = 0.01
+    init_scale: Scale = 0.01
     n_negatives: Annotated[int, Bounds(least=1, most=2**8)] = 5
 
     # What the fit at hand is given, no fields.

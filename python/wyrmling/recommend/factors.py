@@ -47,7 +47,7 @@ from ..data import Ids, Interactions
 from ..data.pairs import users_of
 from ..source.read_once import ReadOnce
 from .fitted import Arrays, ArrayType, Fitted
-from .hyperparameters import Bounds, Count
+from .hyperparameters import Bounds, Count, Scale
 from .resuming import Trainee
 from .training import Task
 from .vectors import VectorModel
@@ -123,7 +123,7 @@ class FactorModel(VectorModel):
     batch_size: Count = 64
     deterministic: bool = False
     optimizer: Literal["sgd", "adagrad", "adam"] = "sgd"
-    init_scale: Annotated[float, Bounds(above=0)] = 0.1
+    init_scale: Scale = 0.1
     n_negatives: Annotated[int, Bounds(least=1, most=2**16)] = 10
 
     _resumes: ClassVar[bool] = True

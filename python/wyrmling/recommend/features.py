@@ -72,7 +72,7 @@ class Features:
         weights: list[Any] = []
         counts = []
         for id_, given in features.items():
-            found = _listed(id_, given)
+            found = _listed(what, id_, given)
             counts.append(len(found))
             for feature in found:
                 pair = isinstance(feature, tuple) and len(feature) == 2
@@ -184,11 +184,11 @@ class Features:
         return f"<Features of {len(self.ids)} ids: {len(self.names)} features, {each:.3g} an id>"
 
 
-def _listed(id_: Any, given: Any) -> list[Any]:
+def _listed(what: str, id_: Any, given: Any) -> list[Any]:
     """The features of an id, as a list of names or pairs."""
     if isinstance(given, Mapping):
         return list(given.items())
     if is_one(given):
-        raise TypeError(f"features of {id_!r}: expected a list of features, got {given!r}")
+        raise TypeError(f"{what}: features of {id_!r}: expected a list of features, got {given!r}")
     # A set of texts has another order in each process, and vectors are drawn in the order of names.
     return sorted(given, key=repr) if isinstance(given, Set) else list(given)

@@ -167,6 +167,10 @@ class Stateful(Hyperparameters):
         """
         return self
 
+    def _scores_values(self) -> bool:
+        """Whether scores are what values of interactions are, such as ratings, and not an order."""
+        return False
+
     def _set_fitted(self, fitted: Fitted) -> None:
         """Takes a state that requests will be answered from."""
         self._fitted = fitted

@@ -32,7 +32,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-__all__ = ["Bounds", "Count", "Hyperparameters"]
+from ..arguments import NO_NUMBERS
+
+__all__ = ["Bounds", "Count", "Hyperparameters", "Scale"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class Bounds:
 
 Count = Annotated[int, Bounds(least=1, most=2**31 - 1)]
 """The number of something, from 1, below 2³¹."""
+Scale = Annotated[float, Bounds(above=0, most=10**9)]
+"""A standard deviation of vectors, whose products single precision can hold."""
 
 
 class Hyperparameters:
@@ -182,10 +186,10 @@ def problem(value: Any, kind: Any) -> type[Exception] | None:
     if kind is bool:
         return None if isinstance(value, (bool, np.bool_)) else TypeError
     if kind is int:
-        whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        whole = isinstance(value, numbers.Integral) and not isinstance(value, NO_NUMBERS)
         return None if whole else TypeError
     if kind is float:
-        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        if isinstance(value, NO_NUMBERS) or not isinstance(value, numbers.Real):
             return TypeError
         try:
             return None if math.isfinite(value) else ValueError

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import wyrmling as wy
 
 from .factors import Loss
-from .hyperparameters import Bounds, Count
+from .hyperparameters import Bounds, Count, Scale
 from .negatives import NegativeSampling
 
 __all__ = ["LogisticMF"]
@@ -50,7 +50,7 @@ class LogisticMF(NegativeSampling):
     l2: Annotated[float, Bounds(least=0)] = 0.05
     l2_bias: Annotated[float, Bounds(least=0)] = 0.001
     epochs: Count = 30
-    init_scale: Annotated[float, Bounds(above=0)] = 0.01
+    init_scale: Scale = 0.01
     n_negatives: Annotated[int, Bounds(least=1, most=2**16)] = 5
 
     def _loss(self) -> Loss:

@@ -222,7 +222,7 @@ class Recommender(Stateful, ABC):
             FloatingPointError: a score that is not a number.
             KeyError: an id that the model does not know.
             TypeError: one id alone, a set, or what is no id.
-            ValueError: columns of different length.
+            ValueError: columns of different length, or an id beyond int64.
             RuntimeError: the model is not fitted, or has no histories that it scores by.
         """
         model = self._snapshot()
@@ -265,7 +265,7 @@ class Recommender(Stateful, ABC):
             FloatingPointError: a score that is not a number.
             KeyError: an id that the model does not know.
             TypeError: what is no id, or an argument of another type.
-            ValueError: n below 1, or a new user of another model.
+            ValueError: n below 1, an id beyond int64, or a new user of another model.
             IndexError: a new user of another model, who had an item that this one does not know.
             RuntimeError: the model is not fitted, or has no histories to exclude or to count.
         """
@@ -339,7 +339,7 @@ class Recommender(Stateful, ABC):
             NotImplementedError: the model's scores depend on no item that the user had.
             RuntimeError: the model is not fitted, or has no histories.
             TypeError: what is no id.
-            ValueError: a new user of another model.
+            ValueError: a new user of another model, or an id beyond int64.
         """
         model = self._as_fitted()
         number = model.item_ids.number(item, "item")

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import wyrmling as wy
 
 from .factors import Loss
-from .hyperparameters import Bounds, Count
+from .hyperparameters import Bounds, Count, Scale
 from .negatives import NegativeSampling
 
 __all__ = ["SampledSoftmax"]
@@ -47,7 +47,7 @@ class SampledSoftmax(NegativeSampling):
     l2: Annotated[float, Bounds(least=0)] = 0.055
     l2_bias: Annotated[float, Bounds(least=0)] = 0.001
     epochs: Count = 30
-    init_scale: Annotated[float, Bounds(above=0)] = 0.01
+    init_scale: Scale = 0.01
     n_negatives: Annotated[int, Bounds(least=1, most=2**16)] = 20
 
     def _loss(self) -> Loss:

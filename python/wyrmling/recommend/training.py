@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,9 +26,10 @@ from ..data.pairs import among, users_of
 from ..evaluation import evaluate
 from ..evaluation.metrics import ERRORS, parse, sign
 from ..evaluation.models import popularity
-from ..evaluation.trained import Trained
+from ..evaluation.trained import Trained, check_values
 from ..evaluation.validation import validation_split
 from ..progress import Progress
+from ..tensor_files import check_writable
 from .fitted import Arrays, Fitted, Stateful
 from .history import LearningCurve
 from .hyperparameters import Bounds, Count, check
@@ -144,7 +144,9 @@ class Watch:
             check("patience", patience, Annotated[int, Bounds(least=1)])
         if not isinstance(metric, str):
             raise TypeError(f"metric is {metric!r}, expected a name such as 'ndcg@10'")
-        parse(metric)
+        wanted = parse(metric)
+        if task.validation is not None:
+            check_values(model, task.validation, wanted)
         if callback is not None and not callable(callback):
             raise TypeError(f"callback is {callback!r}, expected a function")
         if checkpoint is not None:
@@ -283,13 +285,7 @@ def _check_checkpoint(checkpoint: object, model: Learner) -> None:
             "checkpoint needs random_state, which is None: a run that goes on draws what it would "
             "have drawn"
         )
-    try:
-        # What a user may do a file system need not allow: only to write shows it.
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        reason = f"checkpoint cannot be written: {error.strerror}"
-        raise OSError(error.errno, reason, os.fspath(checkpoint)) from None
+    check_writable(folder, "checkpoint", checkpoint)
 
 
 def _check_measurable(kept_out: Interactions, data: Interactions, seen: _core.Csr) -> None:

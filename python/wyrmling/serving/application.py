@@ -14,7 +14,9 @@ logged, and its caller is told no more than that. What is no HTTP, or too long, 
 before it comes here, in plain text.
 
 **Whom it answers.** A server of this machine alone answers requests for names of this machine only:
-a web page from elsewhere whose name was made to lead here (DNS rebinding) is refused.
+a web page from elsewhere whose name was made to lead here (DNS rebinding) is refused. A request of
+HTTP/1.0 may have no name, as those have by which a proxy or load balancer of this machine looks
+whether the server works; browsers send none of these.
 """
 
 from __future__ import annotations
@@ -107,7 +109,10 @@ class Application:
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
     def _answer(self, environ: Environ, path: str) -> Any:
-        if self._hosts is not None and _host(environ) not in self._hosts:
+        host = _host(environ)
+        if host is None and environ.get("SERVER_PROTOCOL") != "HTTP/1.0":
+            raise Refused(400, "no_host", "expected a header Host, as RFC 9112 says")
+        if host is not None and self._hosts is not None and host not in self._hosts:
             raise Refused(
                 403, "bad_host", "this server answers only to the names of its own machine"
             )
@@ -185,9 +190,11 @@ def _sent(answer: Any) -> Any:
     return "application/json", text.encode(), []
 
 
-def _host(environ: Environ) -> str:
-    """The name by which the server was called, without the port."""
-    host = str(environ.get("HTTP_HOST", "")).lower()
+def _host(environ: Environ) -> str | None:
+    """The name by which the server was called, without the port; None if by no name."""
+    if "HTTP_HOST" not in environ:
+        return None
+    host = str(environ["HTTP_HOST"]).lower()
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0]

@@ -21,16 +21,14 @@ import sys
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from .. import __version__
-from ..arguments import check_path
+from .. import __version__, _core
+from ..arguments import check_choice, check_flag, check_path
 from ..recommend import Recommender
 from ..recommend.files import id_arrays
 from ..recommend.scoring import FactorScores
@@ -38,16 +36,12 @@ from ..recommend.similarity import SimilarityModel
 from ..tensor_files import Contents, write
 from . import numpy_recommender
 
-if sys.platform != "win32":
-    import fcntl
-
 __all__ = ["build_wheel"]
 
 FORMAT = "wyrmling.scores/1"
 # The oldest time that a zip file can tell.
 NO_TIME = (1980, 1, 1, 0, 0, 0)
 LONGEST_NAME = 100
-SCRATCH = ".wyrmling-wheel-"
 
 # PEP 508, and the canonical form of PEP 440: N is a number, and L a part of a local version.
 NAME = re.compile(r"[A-Z0-9]([A-Z0-9._-]*[A-Z0-9])?", re.IGNORECASE | re.ASCII)
@@ -106,6 +100,9 @@ def build_wheel(
 ) -> Path:
     """Writes a wheel of a model, which replaces an existing one at once.
 
+    What goes into it is first put together in a folder for temporary files, such as ``/tmp``
+    (``TMPDIR`` names another), which takes the space of the model and of the wheel.
+
     Args:
         model: a fitted model, or its file.
         name: what pip calls it; it is imported by this name in lower case, with ``_`` for ``-`` and
@@ -141,6 +138,8 @@ def build_wheel(
     for word, text in (("name", name), ("version", version)):
         if not isinstance(text, str):
             raise TypeError(f"{word} is {text!r}, expected text")
+    check_choice("needs", needs, ("wyrmling", "numpy"))
+    histories = check_flag("histories", histories)
     package = _package(name)
     if len(version) > LONGEST_NAME or not VERSION.fullmatch(version):
         raise ValueError(
@@ -148,18 +147,19 @@ def build_wheel(
             "'2.0rc1', without zeros before a number"
         )
     if not isinstance(model, Recommender):
+        if not isinstance(model, (str, os.PathLike)):
+            raise TypeError(f"model is {model!r}, expected a fitted model or its file")
         model = Recommender.load(model)
     target = Path(check_path("directory", directory))
     target.mkdir(parents=True, exist_ok=True)
     stem = f"{package}-{version}"
-    with _scratch(target) as scratch:
-        # What goes into the wheel, from here; then the wheel, to be renamed.
+    with tempfile.TemporaryDirectory(prefix="wyrmling-wheel-") as scratch:
         tree = Path(scratch, "tree")
         (tree / package).mkdir(parents=True)
         if needs == "numpy":
             _write_scores(model, tree / package / "scores.safetensors", histories)
             source = Path(numpy_recommender.__file__).read_text("utf-8")
-        elif needs == "wyrmling":
+        else:
             if type(model).__module__.partition(".")[0] != __name__.partition(".")[0]:
                 raise TypeError(
                     f"{type(model).__name__} is a class of {type(model).__module__}, which the "
@@ -174,8 +174,6 @@ def build_wheel(
                 )
             model.save(tree / package / "model.safetensors", histories=histories)
             source = MODULE
-        else:
-            raise ValueError(f"needs is {needs!r}, expected 'wyrmling' or 'numpy'")
         (tree / package / "__init__.py").write_text(source, "utf-8", newline="\n")
         about = tree / f"{stem}.dist-info"
         about.mkdir()
@@ -189,50 +187,10 @@ def build_wheel(
             newline="\n",
         )
         wheel = target / f"{stem}-py3-none-any.whl"
-        _zip(tree, f"{stem}.dist-info/RECORD", Path(scratch, wheel.name))
-        Path(scratch, wheel.name).replace(wheel)
+        made = Path(scratch, wheel.name)
+        _zip(tree, f"{stem}.dist-info/RECORD", made)
+        _core.replace_file(wheel, made)
     return wheel
-
-
-@contextmanager
-def _scratch(target: Path) -> Iterator[str]:
-    """A folder beside the wheel. Those that killed processes left there are removed first: the
-    system releases the lock on a folder when its process ends. ``src/io/replace.rs`` does the
-    same with files.
-    """
-    for left in target.glob(f"{SCRATCH}*"):
-        with _locked(left) as mine:
-            if mine:
-                shutil.rmtree(left, ignore_errors=True)
-    while True:
-        made = tempfile.TemporaryDirectory(prefix=SCRATCH, dir=target, ignore_cleanup_errors=True)
-        with made as scratch, _locked(scratch) as mine:
-            # Another process may have taken the new folder for one that was left.
-            if mine is not False and os.path.exists(scratch):
-                yield scratch
-                return
-
-
-@contextmanager
-def _locked(folder: str | Path) -> Iterator[bool | None]:
-    """Locks a folder; False if somebody else has or it is gone, None where it cannot be locked."""
-    if sys.platform == "win32":
-        yield None
-        return
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        yield None if os.path.exists(folder) else False
-        return
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        mine: bool | None = True
-    except OSError as error:
-        mine = False if isinstance(error, BlockingIOError) else None
-    try:
-        yield mine
-    finally:
-        os.close(handle)
 
 
 def _package(name: str) -> str:

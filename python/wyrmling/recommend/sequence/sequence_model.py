@@ -26,7 +26,7 @@ from ...data.pairs import users_of
 from ..arguments import numbers_of
 from ..factors import FactorModel
 from ..fitted import Arrays, ArrayType, Fitted, NewUser, Reasons
-from ..hyperparameters import Bounds, Count
+from ..hyperparameters import Bounds, Count, Scale
 from ..training import Task
 from .dropout import PARTS, factors_of
 from .losses import LOSSES, LossName
@@ -63,7 +63,7 @@ class SequenceModel(FactorModel):
     l2: Annotated[float, Bounds(least=0)] = 1e-3
     batch_size: Count = 1
     optimizer: Literal["sgd", "adagrad", "adam"] = "adagrad"
-    init_scale: Annotated[float, Bounds(above=0)] = 0.03
+    init_scale: Scale = 0.03
     n_negatives: Annotated[int, Bounds(least=1, most=2**14)] = 50
     shared_negatives: bool = False
     dropout: Annotated[float, Bounds(least=0, most=0.9)] = 0.0
