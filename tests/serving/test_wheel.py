@@ -276,7 +276,7 @@ def test_what_a_killed_writer_left_is_removed(tmp_path: Path, model: BPR) -> Non
 def test_a_folder_that_cannot_be_opened_is_not_made_again_and_again(
     tmp_path: Path, model: BPR, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(path: object, flags: int) -> int:
+    def refused(path: object, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
 
     with monkeypatch.context() as patch, _scratch(tmp_path) as left:
