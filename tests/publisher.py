@@ -44,11 +44,11 @@ def archive_of(size: str) -> bytes:
 
 
 def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """An archive with these members."""
+    """An archive with these members, of the same bytes whenever it is made."""
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", method) as archive:
+    with zipfile.ZipFile(file, "w") as archive:
         for name, content in members.items():
-            archive.writestr(name, content)
+            archive.writestr(zipfile.ZipInfo(name), content, method)
     return file.getvalue()
 
 

@@ -472,3 +472,25 @@ def test_elements_are_stored_in_arrays_without_axes():
         store(expected, 5.0)
         np.testing.assert_array_equal(a.value, expected)
         np.testing.assert_array_equal((a + 0.0 * v).value, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("store", [np.putmask, np.place])
+def test_arrays_of_wider_types_are_stored_as_numpy_stores_them(store, dtype):
+    """Numbers and lists take the type of the array, arrays have to fit into it."""
+    mask, numbers = np.array([True, False, True]), [1.0, 2.0]
+    kinds = (np.float32, np.float64, np.int16, np.int64, np.bool_)
+    arrays = [np.array(numbers, kind) for kind in kinds]
+    for values in (*arrays, np.array(1.5), np.float64(1.5), 1.5, numbers, [np.float64(1.5)]):
+        expected, found = np.zeros(3, dtype), wy.array(wy.Variable(np.zeros(3, dtype)))
+        try:
+            store(expected, mask, values)
+        except TypeError:
+            with pytest.raises(TypeError, match=rf"{store.__name__}: val.* is not stored in one"):
+                store(found, mask, values)
+        else:
+            store(found, mask, values)
+        np.testing.assert_array_equal(found.value, expected)
+    found = wy.array(wy.Variable(np.zeros(3, np.float32)))
+    with pytest.raises(TypeError, match=r"array of float64 .* in one of float32.*astype"):
+        store(found, mask, wy.Variable(numbers))

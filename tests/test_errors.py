@@ -125,6 +125,11 @@ def test_shapes_and_types_in_operators():
         refuses(TypeError, "got bool", lambda f=f: f([a, a], axis=False))
     refuses(TypeError, "got bool", lambda: wy.transpose(a, (True, False)))
     refuses(ValueError, "^softmax: axis: expected at most", lambda: wy.softmax(a, axis=2**70))
+    for f in (wy.sum, wy.mean, wy.max, wy.logsumexp, wy.squeeze, wy.expand_dims):
+        for axis, bound in ((2**63, "most"), ((0, 2**70), "most"), (-(2**70), "least")):
+            refuses(ValueError, f"^axis: expected at {bound}", lambda f=f, n=axis: f(a, axis=n))
+    refuses(ValueError, "^shape: expected at most", lambda: a.reshape(2**64, 2))
+    refuses(ValueError, "^axes: expected at most", lambda: wy.transpose(a, (2**63, 0)))
     refuses(TypeError, "shape: expected an integer", lambda: a.reshape(2.0, 3))
     refuses(ValueError, "permutation", lambda: a.transpose(0, 0))
     refuses(ValueError, "length 1", lambda: a.squeeze(0))

@@ -362,7 +362,15 @@ def test_what_cannot_be_is_refused_by_name() -> None:
     i = wy.IndexInput([0])
     with pytest.raises(ValueError, match=r"l2: no parameter of the loss has the name 'v'.*\"w\""):
         wy.fit(w[i].sum(), {i: [0]}, optimizer=wy.SGD(lr=0.1, l2={"v": 0.1}))
+    other, unnamed = wy.Parameter([1.0], name="other"), wy.Parameter([1.0, 2.0])
+    for parameter, text in ((other, r"parameter 'other'"), (unnamed, r"parameter f64\[2\]")):
+        optimizer = wy.SGD(lr=0.1, l2={w: 0.1, parameter: 0.1})
+        with pytest.raises(ValueError, match=rf"l2: the loss has no {text}; it has \[\"w\"\]"):
+            wy.fit(w[i].sum(), {i: [0]}, optimizer=optimizer)
     assert w.value == [1.0]
+    # One that is gone cannot be in the loss, and has no weight any more.
+    wy.fit(w[i].sum(), {i: [0]}, optimizer=wy.SGD(lr=0.1, l2={wy.Parameter(1.0): 0.1}))
+    assert w.value == [0.9]
 
 
 @pytest.mark.parametrize("per", ["step", "sample"])

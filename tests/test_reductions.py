@@ -298,6 +298,29 @@ def test_linear_recurrence_has_the_wider_type_and_the_shape_of_its_first_operand
         assert wy.linear_recurrence(np.ones(shape), 2.0, axis).shape == shape
 
 
+@pytest.mark.parametrize(
+    ("x", "expected"),
+    [
+        ([1e200, 1e200, -1e200], [-np.inf, -np.inf, np.inf]),
+        ([3e200, 3e200], [3e200 + 1.0, 3e200]),
+        ([-np.inf, -np.inf], [-np.inf, -np.inf]),
+        ([2.0, np.inf], [np.inf, 2.0]),
+    ],
+)
+@pytest.mark.parametrize("mode", ["trace", "source"])
+def test_gradients_of_running_products_overflow_as_products_do(x, expected, mode):
+    """The first element is multiplied by nothing before it: 0 times infinity would be NaN there."""
+    x = np.array(x)
+    found = wy.grad(lambda x: np.sum(np.cumprod(x)), mode=mode)(x)
+    np.testing.assert_array_equal(found, expected)
+    # The first factor is not used, whatever the elements count for.
+    for factors in ([2.0, np.inf, 2.0], [np.nan, 2.0, np.inf]):
+        found = wy.grad(lambda f: np.sum(wy.linear_recurrence(np.ones(3), f)), mode=mode)(
+            np.array(factors)
+        )
+        assert found[0] == 0.0
+
+
 def test_linear_recurrence_names_what_does_not_fit():
     x = np.ones((2, 3))
     refused = (

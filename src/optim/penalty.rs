@@ -70,24 +70,31 @@ impl Optimizer {
         }
     }
 
-    /// Refuses names that none of the parameters of a run has.
+    /// Refuses weights of what is none of the parameters of a run. A table that is gone has none.
     ///
     /// # Errors
     /// [`Error::Value`] with the name and those that there are.
-    pub(crate) fn check_names(&self, tables: &[Arc<Table>]) -> Result<()> {
-        if self.own_l2.by_name.is_empty() {
+    pub(crate) fn check_penalized(&self, tables: &[Arc<Table>]) -> Result<()> {
+        if self.own_l2().is_empty() {
             return Ok(());
         }
-        let known: HashSet<&str> = tables.iter().filter_map(|table| table.name()).collect();
+        let names: HashSet<&str> = tables.iter().filter_map(|table| table.name()).collect();
+        let known: HashSet<*const Table> = tables.iter().map(Arc::as_ptr).collect();
         for (penalized, _) in self.own_l2() {
-            if let Penalized::Named(name) = penalized
-                && !known.contains(name.as_str())
-            {
-                let names: Vec<&str> = tables.iter().filter_map(|table| table.name()).collect();
-                return Err(Error::Value(format!(
-                    "l2: no parameter of the loss has the name '{name}'; it has {names:?}"
-                )));
-            }
+            let other = match penalized {
+                Penalized::Named(name) if !names.contains(name.as_str()) => {
+                    format!("no parameter of the loss has the name '{name}'")
+                }
+                Penalized::Table(table) if !known.contains(&table.as_ptr()) => {
+                    match table.upgrade() {
+                        Some(table) => format!("the loss has no {}", table.label()),
+                        None => continue,
+                    }
+                }
+                _ => continue,
+            };
+            let names: Vec<&str> = tables.iter().filter_map(|table| table.name()).collect();
+            return Err(Error::Value(format!("l2: {other}; it has {names:?}")));
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyList, PyString, PyTuple};
 
-use super::argument::does_not_fit;
+use super::argument::{Integer, does_not_fit};
 use super::convert::shown;
 
 /// Most things that are taken from an iterable that is not plainly a list or tuple.
@@ -84,10 +84,12 @@ pub(super) fn integers(
         match o.extract() {
             Ok(found) if !o.is_instance_of::<PyBool>() => Ok(found),
             Err(error) if !does_not_fit(o.py(), &error) => Err(error),
-            _ => Err(PyTypeError::new_err(format!(
-                "{what}: expected an integer or a tuple of integers, got {}",
-                shown(o)
-            ))),
+            _ => match o.extract()? {
+                Integer::Other(found) => Err(PyTypeError::new_err(format!(
+                    "{what}: expected an integer or a tuple of integers, got {found}"
+                ))),
+                too_large => too_large.signed(what),
+            },
         }
     };
     if let Ok(array) = object.cast::<PyUntypedArray>()

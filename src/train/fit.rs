@@ -248,7 +248,7 @@ impl<'a> Job<'a> {
 
     /// The optimizer's state for each parameter.
     fn states(&self, optimizer: &Optimizer) -> Result<Vec<Arc<State>>> {
-        optimizer.check_names(self.tables)?;
+        optimizer.check_penalized(self.tables)?;
         self.tables.iter().map(|t| optimizer.state(t)).collect()
     }
 

@@ -124,7 +124,7 @@ impl<'o> Trainer<'o> {
                 "loss: no parameter is below, so there is nothing to train".into(),
             ));
         }
-        optimizer.check_names(program.tables())?;
+        optimizer.check_penalized(program.tables())?;
         // While they are being trained nobody puts other state in the place of the optimizer's.
         let training = begin(program.tables())?;
         let trained = program.tables().iter().map(|table| {

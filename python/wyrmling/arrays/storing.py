@@ -77,7 +77,8 @@ def place(arr: Any, mask: Any, vals: Like) -> None:
     """Store the first values where a mask is true, in C order; they are repeated if there are too
     few.
 
-    Raises ValueError for a mask of another size, or no values.
+    Raises ValueError for a mask of another size, or no values; TypeError for an array of a type
+    that does not fit into that of ``arr``, as float64 does not into float32.
 
     >>> x = Variable([1.0, 2.0, 3.0]) * 1.0
     >>> place(x, [True, False, True], [7.0, Variable(8.0)])
@@ -91,7 +92,7 @@ def place(arr: Any, mask: Any, vals: Like) -> None:
     places = np.flatnonzero(chosen)
     if not places.size:
         return
-    new = _vector("place", vals)
+    new = _vector("place", _safe("place: vals", vals, x))
     if new.size == 0:
         raise ValueError("place: vals: expected one value at least, got none")
     _store("place", x, places, new, np.arange(places.size))
@@ -101,7 +102,8 @@ def putmask(a: Any, mask: Any, values: Like) -> None:
     """Store values where a mask is true, each at its own place; they are repeated along the array
     if there are fewer.
 
-    Raises ValueError for a mask of another shape.
+    Raises ValueError for a mask of another shape; TypeError for an array of a type that does not
+    fit into that of ``a``, as float64 does not into float32.
 
     >>> x = Variable([1.0, 2.0, 3.0]) * 1.0
     >>> putmask(x, x > 1.0, [7.0, 8.0])
@@ -112,13 +114,27 @@ def putmask(a: Any, mask: Any, values: Like) -> None:
     chosen = np.asarray(value("putmask", mask), bool)
     if chosen.shape != x.shape:
         raise ValueError(f"putmask: mask: expected shape {x.shape}, got {chosen.shape}")
-    places, new = np.flatnonzero(chosen), _vector("putmask", values)
+    new = _vector("putmask", _safe("putmask: values", values, x))
+    places = np.flatnonzero(chosen)
     _store("putmask", x, places, new, places)
 
 
 def _vector(name: str, values: Any) -> Variable:
     """Values, which may be variables in a list, along one axis, whose length cannot change."""
     return fixed(constant(array(values)).reshape(-1), name, 0)
+
+
+def _safe(what: str, values: Any, into: Variable) -> Any:
+    """Values that are no array of a type from which NumPy makes none of that of ``into``; what a
+    variable without axes stands for may be a number, which NumPy takes.
+    """
+    is_array = isinstance(values, np.ndarray) or (isinstance(values, Variable) and values.ndim > 0)
+    if is_array and not np.can_cast(values.dtype, into.dtype, "safe"):
+        raise TypeError(
+            f"{what}: an array of {values.dtype} is not stored in one of {into.dtype}; convert it "
+            f"with .astype(np.{into.dtype})"
+        )
+    return values
 
 
 def put_along_axis(arr: Any, indices: Any, values: Like, axis: int | None) -> None:

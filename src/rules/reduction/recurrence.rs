@@ -93,17 +93,17 @@ impl Operator for LinearRecurrence {
             axis,
             reverse: !reverse,
         };
-        let delay = Delay {
-            axis,
-            reverse: false,
-        };
         // What each step's x counts for in all results.
         let of_x = g.with_new(transpose, &x[1..]);
-        Some(match (i, reverse) {
-            (0, _) => of_x,
-            (_, false) => of_x * y.with_new(delay, &[]),
-            (_, true) => of_x.with_new(delay, &[]) * y,
-        })
+        if i == 0 {
+            return Some(of_x);
+        }
+        let delay = |reverse| Delay { axis, reverse };
+        // A factor is multiplied by what counts at the later step and what is at the earlier one. The products
+        // are delayed: the first factor, which nothing uses, has 0 and not the product of 0 and infinity.
+        let (earlier, later) = if reverse { (of_x, y) } else { (y, of_x) };
+        let products = later.with_new(delay(true), &[]) * earlier;
+        Some(products.with_new(delay(false), &[]))
     }
 }
 
