@@ -96,11 +96,8 @@ fn bindings<'a, 's>(
                 "given: a sampler may depend on an input that has a column only".into(),
             ));
         }
-        let given = inputs.clone().find_map(|l| match l {
-            Leaf::Input { id, ty, name } if *id == given => Some((ty, name)),
-            _ => None,
-        });
-        if let Some((ty, name)) = given
+        let leaf = places.get(&given).and_then(|&at| inputs.clone().nth(at));
+        if let Some(Leaf::Input { ty, name, .. }) = leaf
             && (ty.dtype.is_real() || ty.ndim() != 1)
         {
             return Err(Error::Type(format!(
