@@ -27,6 +27,8 @@ const MOST_PASSES: usize = 4;
 /// Rows that a dot product copies.
 #[derive(Clone, Copy)]
 struct CopiedRows<'p> {
+    /// The number of the step that copies them.
+    step: usize,
     table: usize,
     index: &'p Place,
     /// Numbers in all.
@@ -54,13 +56,18 @@ impl<'p> Copies<'p> {
         }
     }
 
-    /// The one that a value is.
+    /// The one that a value is at the end of a run.
     fn get(&self, place: &Place) -> Option<&CopiedRows<'p>> {
         let Location::Arena(start) = place.location else {
             return None;
         };
         let copied = self.0.get(&start)?;
         (copied.size == place.ty.size()).then_some(copied)
+    }
+
+    /// The one that a value of a step is. Another step may have had its copy in the same memory before.
+    fn of_step(&self, step: usize, place: &Place) -> Option<&CopiedRows<'p>> {
+        self.get(place).filter(|copied| copied.step == step)
     }
 
     /// Forgets those that a part of a gradient needs. `stays` is whether the rows of a table are as they were when the
@@ -87,7 +94,7 @@ impl<'p> Copies<'p> {
     /// Those of a plan that nothing but their product reads among its steps.
     fn of_steps(plan: &'p Plan) -> Self {
         let mut copies = Copies::default();
-        for step in &plan.steps {
+        for (number, step) in plan.steps.iter().enumerate() {
             for place in places(step) {
                 copies.forget(place);
             }
@@ -109,6 +116,7 @@ impl<'p> Copies<'p> {
                     copies.0.insert(
                         start,
                         CopiedRows {
+                            step: number,
                             table,
                             index,
                             size,
@@ -174,9 +182,9 @@ impl Plan {
             }
         }
         // Of both operands of a product the first is read in place.
-        for step in &self.steps {
+        for (number, step) in self.steps.iter().enumerate() {
             if let Step::GatherDot { rows, others, .. } = step
-                && [rows, others].map(|r| copies.get(&r.place).is_some()) == [true; 2]
+                && [rows, others].map(|r| copies.of_step(number, &r.place).is_some()) == [true; 2]
             {
                 copies.forget(&others.place);
             }
@@ -213,12 +221,13 @@ impl Plan {
     /// The plan without some copies.
     fn without(&self, copies: &Copies<'_>) -> Plan {
         let mut plan = self.clone();
-        for step in std::mem::take(&mut plan.steps) {
+        for (number, step) in std::mem::take(&mut plan.steps).into_iter().enumerate() {
             let Step::GatherDot { rows, others, out } = step else {
                 plan.steps.push(step);
                 continue;
             };
-            let (copied, other) = match (copies.get(&rows.place), copies.get(&others.place)) {
+            let copied = [&rows, &others].map(|r| copies.of_step(number, &r.place));
+            let (copied, other) = match (copied[0], copied[1]) {
                 (Some(copied), _) => (copied, others),
                 (None, Some(copied)) => (copied, rows),
                 (None, None) => {
@@ -273,6 +282,7 @@ mod tests {
     use crate::optim::apply;
     use crate::optim::gradient::{Access, Scratch, StepTarget, adds};
     use crate::optim::{L2Per, Optimizer, Rule, Settings};
+    use crate::rules::StopGradient;
 
     const ROWS: [usize; 2] = [5, 7];
     const SAMPLES: usize = 20;
@@ -302,6 +312,17 @@ mod tests {
     fn with_penalty(tables: &[Parameter; 2], inputs: &[Input; 3]) -> Variable {
         let rows = tables[1].clone().gather(inputs[1].clone());
         (pairwise(tables, inputs) + rows.clone().vecdot(rows)).boxed()
+    }
+
+    /// The rows of the first product's items are read by nothing else, so that the second's may be copied to the same
+    /// memory.
+    fn of_products(tables: &[Parameter; 2], [user, item, other]: &[Input; 3]) -> Variable {
+        let [users, items] = tables.each_ref().map(Parameter::clone);
+        let rows = users.gather(user.clone());
+        let fixed = rows.clone().unary(StopGradient).expect("rows");
+        let first = fixed.vecdot(items.clone().gather(item.clone()));
+        let second = items.gather(other.clone()).vecdot(rows);
+        (first * second).sigmoid().boxed()
     }
 
     /// Both rows are of one table.
@@ -385,9 +406,10 @@ mod tests {
     }
 
     fn agree<T: Number>() {
-        let cases: [(Of, bool); 4] = [
+        let cases: [(Of, bool); 5] = [
             (pairwise, true),
             (squared, true),
+            (of_products, true),
             (with_penalty, false),
             (of_items, false),
         ];

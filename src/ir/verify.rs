@@ -227,10 +227,13 @@ impl<'f> Verifier<'f> {
                     return Err(function.mistyped("branch", &"bool or a number", found));
                 }
             }
-            Terminator::Switch { value, .. } => {
+            Terminator::Switch { value, targets } => {
                 let found = function.kind(*value);
                 if *found != ValueKind::Int {
                     return Err(function.mistyped("switch", &ValueKind::Int, found));
+                }
+                if targets.is_empty() {
+                    return Err(function.wrong(*value, "is switched on without a target"));
                 }
             }
             Terminator::Leave(exit) => {

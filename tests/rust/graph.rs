@@ -72,9 +72,14 @@ fn a_diamond_takes_linear_time() {
     assert_eq!(gradient_numbers(grads[0].clone()), [f64::from(1 << 30)]);
 }
 
+/// A small stack, and the depth of a graph for which it has no room if there is a call for each level: two
+/// addresses are the least that a call takes.
+const STACK: usize = 256 * 1024;
+const DEPTH: usize = 20_000;
+const _: () = assert!(DEPTH * 16 > STACK);
+
 #[test]
 fn deep_graphs_need_no_stack() {
-    const DEPTH: usize = 200_000;
     let work = || {
         let x = Independent::new(0.5).unwrap();
         let mut y: Variable = x.clone().boxed();
@@ -97,7 +102,7 @@ fn deep_graphs_need_no_stack() {
         assert!((gradient_numbers(grads[0].clone())[0] - grad).abs() < 1e-9);
         assert!(program.to_string().len() > DEPTH);
     };
-    let thread = std::thread::Builder::new().stack_size(256 * 1024);
+    let thread = std::thread::Builder::new().stack_size(STACK);
     thread.spawn(work).unwrap().join().unwrap();
 }
 
@@ -264,7 +269,6 @@ fn typed_and_boxed_graphs_agree() {
 
 #[test]
 fn graphs_of_any_kind_are_dropped_on_a_small_stack() {
-    const DEPTH: usize = 200_000;
     let work = || {
         let start = || Independent::new(0.0).unwrap().boxed();
         let mut typed = start();
@@ -287,7 +291,7 @@ fn graphs_of_any_kind_are_dropped_on_a_small_stack() {
         drop(listed);
         drop(parents);
     };
-    let thread = std::thread::Builder::new().stack_size(256 * 1024);
+    let thread = std::thread::Builder::new().stack_size(STACK);
     thread.spawn(work).unwrap().join().unwrap();
 }
 

@@ -387,7 +387,7 @@ fn a_recursion_keeps_what_its_caller_needs_and_constants_never() {
     let run = interpret(&function, &[1.5.into(), Datum::Int(3)], 1000).expect("it ends");
     let found = run.arrays().expect("a number").remove(0).item();
     assert_eq!(found.expect("one number"), 1.5_f64.powi(6) + 1.5);
-    check_orders(&function, &[1.5.into(), Datum::Int(4)]);
+    check_orders(&function, &[vec![1.5.into(), Datum::Int(4)]]);
     // The square is the number of the call's; the number of calls and the square are kept.
     let pushed = |i: &&wyrmling::ir::Instruction| matches!(i.expression, Expression::Push(..));
     let blocks = function.blocks.iter();

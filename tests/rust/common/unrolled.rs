@@ -6,12 +6,13 @@
 
 use std::collections::HashMap;
 
-use wyrmling::Array;
 use wyrmling::exec::interpret;
+use wyrmling::graph::Constant;
 use wyrmling::ir::{
     Builder, Datum, Expression, Function, Target, Terminator, ValueId, adjoint, tangent,
 };
 use wyrmling::rules::{self, OpRef};
+use wyrmling::{Array, Variable};
 
 /// A value, and its name in straight code if it is an array.
 type Known = (Datum, Option<ValueId>);
@@ -27,17 +28,12 @@ pub struct Unrolled {
     pub kept: usize,
 }
 
+/// What an operator makes of some arrays, by a graph of it alone.
 fn evaluate(op: &OpRef, args: &[&Array]) -> Array {
-    let builder = Builder::new();
-    let names: Vec<ValueId> = args.iter().map(|a| builder.parameter(a.ty())).collect();
-    let result = builder
-        .try_apply(op.clone(), &names)
-        .expect("fitting types");
-    builder.terminate(Terminator::Return(vec![result]));
-    let function = builder.finish("one").expect("well formed");
-    let args: Vec<Datum> = args.iter().map(|&a| Datum::from(a.clone())).collect();
-    let run = interpret(&function, &args, 10).expect("it can be computed");
-    run.arrays().expect("an array").remove(0)
+    let args = args.iter().map(|&a| Constant::new(a.clone()).boxed());
+    let args: Vec<Variable> = args.collect();
+    let result = Variable::apply(op.clone(), &args).expect("fitting types");
+    result.value().expect("it was computed")
 }
 
 impl Unrolled {

@@ -230,6 +230,11 @@ fn the_check_finds_other_kinds() {
     assert!(refused(
         &|f| f.blocks[2].instructions[0].expression = Expression::Pop(0)
     ));
+    // A parameter, of kind Int.
+    assert!(refused(&|f| f.blocks[0].terminator = Terminator::Switch {
+        value: 0,
+        targets: Vec::new(),
+    }));
     assert!(refused(&|f| f.blocks[1].terminator = Terminator::Branch {
         condition: 4,
         then: to(2, &[]),

@@ -27,11 +27,17 @@ fn odd_types() -> Vec<Type> {
 fn operands_that_do_not_fit_are_refused_without_a_panic() -> Result<()> {
     let mut rng = Rng::seed_from_u64(5);
     let types = odd_types();
+    // Cases of one operator often differ in their operands alone, which are drawn here.
+    let mut tried = HashSet::new();
     for (name, case) in cases() {
         for _ in 0..60 {
             let count = rng.random_range(0..4);
             let pick = |rng: &mut Rng| types[rng.random_range(0..types.len())].clone();
             let chosen: Vec<Type> = (0..count).map(|_| pick(&mut rng)).collect();
+            let key = format!("{} {:?} {chosen:?}", case.op.name(), case.op);
+            if !tried.insert(key) {
+                continue;
+            }
             let operands: Vec<Array> = chosen.iter().map(|ty| Array::full(ty, 2.0)).collect();
             let Ok(ty) = case.op.infer(&chosen.iter().collect::<Vec<_>>()) else {
                 assert!(
