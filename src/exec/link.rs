@@ -11,10 +11,10 @@ use smallvec::SmallVec;
 use super::arena::{Arena, LINE};
 use super::fused_group::{LinkedGroup, Micro, Stream};
 use super::memory::{Address, Memory};
-use super::plan::{BLOCK, FusedOperand, Group, Location, Place, Plan, Sink, Step};
+use super::plan::{BLOCK, FusedOperand, Group, Location, Place, Plan, RowTile, Sink, Step};
 use super::rows::{Bags, RowTerms};
 use super::table_rows::RowRecords;
-use super::tiles::{LinkedTile, Tile};
+use super::tiles::LinkedTile;
 use crate::array::{Broadcast, Slice, Typed};
 use crate::optim::gradient::{GradientRows, RowsInPlace, Term};
 use crate::rules::{Kernel, MOST_OPERANDS, OpRef, Operand};
@@ -239,7 +239,7 @@ impl Linker<'_> {
             args: op.args.iter().map(|&s| stream(s)).collect(),
             out: stream(op.out),
         };
-        let tile = |tile: &Tile| LinkedTile {
+        let tile = |tile: &RowTile| LinkedTile {
             row: self.address(&group.externals[tile.external]),
             bytes: group.externals[tile.external].ty.size() * item,
             register: register(tile.register),

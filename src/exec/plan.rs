@@ -7,7 +7,6 @@
 use smallvec::SmallVec;
 
 use super::rows::{Bags, RowTerms};
-use super::tiles::Tile;
 use crate::array::{Array, Type};
 use crate::rules::{Kernel, OpRef};
 
@@ -52,6 +51,14 @@ pub(super) struct Fused {
     pub out: FusedOperand,
 }
 
+/// An operand of a group that is repeated in a register (see [`tiles`](super::tiles)).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RowTile {
+    /// Among the group's externals.
+    pub external: usize,
+    pub register: usize,
+}
+
 /// Elementwise operators over one shape, run block by block.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
@@ -59,7 +66,7 @@ pub(super) struct Group {
     pub externals: Vec<Place>,
     pub ops: Vec<Fused>,
     /// Values that are repeated in registers before the operators run.
-    pub tiles: Vec<Tile>,
+    pub tiles: Vec<RowTile>,
     /// Element type and shape of the space.
     pub ty: Type,
 }

@@ -9,19 +9,11 @@
 //! rows. An operand with one number for each row is no tile: such a group runs row by row.
 
 use super::memory::Address;
-use super::plan::{BLOCK, FusedOperand, Group, Place};
+use super::plan::{BLOCK, FusedOperand, Group, Place, RowTile};
 use crate::array::Broadcast;
 
 /// Fewest rows of a group that has tiles: to fill these takes as long as some calls of kernels.
 const FEWEST_ROWS: usize = 8;
-
-/// An operand of a group that is repeated in a register.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Tile {
-    /// Among the group's externals.
-    pub external: usize,
-    pub register: usize,
-}
 
 impl Group {
     /// Whether a value has neither one element nor all.
@@ -56,7 +48,7 @@ impl Group {
             }
             let register = registers;
             registers += 1;
-            self.tiles.push(Tile { external, register });
+            self.tiles.push(RowTile { external, register });
             for arg in self.ops.iter_mut().flat_map(|op| &mut op.args) {
                 if *arg == FusedOperand::External(external) {
                     *arg = FusedOperand::Register(register);

@@ -1,7 +1,7 @@
 //! Each check of tiles, with one thing wrong at a time.
 
 use super::*;
-use crate::exec::tiles::Tile;
+use crate::exec::plan::RowTile;
 
 /// The group that repeats a row.
 fn tiled(plan: &mut Plan) -> &mut Group {
@@ -29,7 +29,7 @@ pub(super) const CHANGES: &[Change] = &[
     }),
     ("a row that is read beside tiles", |plan| {
         let group = tiled(plan);
-        let Tile { external, register } = group.tiles[0];
+        let RowTile { external, register } = group.tiles[0];
         for arg in group.ops.iter_mut().flat_map(|op| &mut op.args) {
             if *arg == FusedOperand::Register(register) {
                 *arg = FusedOperand::External(external);
