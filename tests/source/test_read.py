@@ -13,6 +13,7 @@ import threading
 import types
 import weakref
 
+import numpy as np
 import pytest
 
 import wyrmling as wy
@@ -478,3 +479,16 @@ def test_what_is_forgotten_while_python_ends_says_nothing(monkeypatch):
     del key
     gc.collect()
     assert (raised, len(cache)) == ([], 0)
+
+
+def test_what_a_class_calls_its_module_is_any_object():
+    class Doubled:
+        __module__ = 3
+
+        def __call__(self, x):
+            return 2.0 * x
+
+    doubled, polynomial = Doubled(), np.polynomial.Polynomial([1.0, 2.0])
+    assert wy.grad(lambda x: doubled(x) * x, mode="source")(3.0) == 12.0
+    with pytest.raises(wy.SourceError, match="a call of this is not supported"):
+        wy.grad(lambda x: polynomial(x), mode="source")(3.0)

@@ -39,6 +39,7 @@ from .values import (
     Reference,
     Row,
     kind_of,
+    package_of,
 )
 from .walker import Walker
 
@@ -188,8 +189,7 @@ class Builtins(Walker):
 
     @staticmethod
     def _is_numpy(found: Any) -> bool:
-        module = getattr(found, "__module__", None) or ""
-        return isinstance(found, np.ufunc) or module.split(".")[0] == "numpy"
+        return isinstance(found, np.ufunc) or package_of(found) == "numpy"
 
     def pure(self, found: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """A function without effects, whose arguments have to be known."""

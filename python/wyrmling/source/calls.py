@@ -38,6 +38,7 @@ from .values import (
     Row,
     Unset,
     nothing,
+    package_of,
 )
 from .walker import NeedsConstant
 
@@ -160,7 +161,7 @@ class Calls(Recursions, Caching):
             self.leave("this cannot be called", node)
         if isinstance(found, types.FunctionType) and self.special(found):
             return self.call_known(function, args, keywords, node)
-        if type(found).__module__.split(".")[0] in KNOWN_PACKAGES:
+        if package_of(type(found)) in KNOWN_PACKAGES:
             return self.call_known(function, args, keywords, node)
         if text_of_norm(found) is not None:
             return self.call_known(function, args, keywords, node)

@@ -95,7 +95,9 @@ FOR_VARIABLES: dict[Any, Callable[..., Any]] = {np.full: full}
 
 def is_quadrature(found: Any) -> bool:
     """Whether this is a function of NumPy that gives points and weights of a rule of quadrature."""
-    module = getattr(found, "__module__", None) or ""
+    if not isinstance(found, FunctionType):
+        return False
+    module = str(found.__module__)
     return module.startswith("numpy.polynomial.") and found.__name__.endswith("gauss")
 
 

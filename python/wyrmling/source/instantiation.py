@@ -25,7 +25,7 @@ from .objects import member_of
 from .scope import FUNCTION, HEAP_TYPE, Names, Place
 from .standard import INSTANCES
 from .state import InstanceContents
-from .values import Known, Reference, Row
+from .values import Known, Reference, Row, package_of
 from .walker import Walker
 
 
@@ -52,8 +52,7 @@ class Instantiation(Walker):
             return self.made_dict(made, args, keywords, node)
         if made in INSTANCES.values():
             return self.instantiate(self.written_out(made.__name__, node), args, keywords, node)
-        package = made.__module__.split(".")[0]
-        if package in ("numpy", "scipy", "wyrmling") and made not in INSTANCES:
+        if package_of(made) in ("numpy", "scipy", "wyrmling") and made not in INSTANCES:
             self.refuse(node, f"an instance of {made.__name__}", "make it outside of the function")
         new = getattr(made, "__new__", None)
         if issubclass(made, tuple) and hasattr(made, "_fields"):

@@ -35,6 +35,7 @@ from .values import (
     is_none,
     kind_of,
     number_of,
+    package_of,
 )
 from .walker import Walker
 
@@ -98,8 +99,7 @@ def is_primitive(function: Any) -> bool:
 
 def is_own_function(function: Any) -> bool:
     """Whether this is a function of wyrmling's that takes variables, and only computes."""
-    module = getattr(function, "__module__", None) or ""
-    return module.split(".")[0] == "wyrmling" and id(function) in _own_functions()
+    return package_of(function) == "wyrmling" and id(function) in _own_functions()
 
 
 def own_of_scipy(function: Any) -> Any:
@@ -207,8 +207,7 @@ class Splicing(Creation):
         own = isinstance(function, np.ufunc) or is_primitive(function) or is_own_function(function)
         if own or name in MADE_OF_NUMBERS:
             return True
-        module = getattr(function, "__module__", None) or ""
-        return module.split(".")[0] != "numpy" or (
+        return package_of(function) != "numpy" or (
             name not in EXPORTS and any(function is one for one in _dispatched())
         )
 

@@ -456,6 +456,11 @@ def is_class_or_union(found: Any) -> bool:
     return own or isinstance(found, types.UnionType)
 
 
+def package_of(found: Any) -> str:
+    """The package that defines an object; a text of no package for what names none."""
+    return str(getattr(found, "__module__", None)).split(".")[0]
+
+
 def seen_of(number: Any) -> Any:
     """What a number is known to be, or, of a length, was when it was seen; None of any other."""
     return number.object if isinstance(number, Known) else number.seen
