@@ -173,6 +173,8 @@ pub(super) struct Linker<'a> {
 }
 
 impl Linker<'_> {
+    // One copy for all callers, as of `memory`: both are long.
+    #[inline(never)]
     fn address(&self, place: &Place) -> Address {
         match place.location {
             Location::Leaf(k) => Address::Leaf(k),
@@ -190,6 +192,7 @@ impl Linker<'_> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn memory(&self, place: &Place) -> Memory {
         Memory {
             address: self.address(place),
