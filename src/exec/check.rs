@@ -281,7 +281,10 @@ impl Checker<'_> {
                 Ok(None)
             }
         };
-        let row = group.tiled_row();
+        let row = match tiles.is_empty() {
+            true => None,
+            false => group.tiled_row(),
+        };
         for tile in tiles {
             ensure(
                 tile.register < self.plan.registers,
@@ -306,7 +309,7 @@ impl Checker<'_> {
             }
             for &arg in &op.args {
                 let is_short = external(arg)?.is_some_and(|p| row == Some(p.ty.size()));
-                ensure(tiles.is_empty() || !is_short, "a row is read beside tiles")?;
+                ensure(!is_short, "a row is read beside tiles")?;
                 match (external(arg)?, out) {
                     (Some(arg), Some(out)) => apart(arg, out)?,
                     (None, None) => ensure(arg != op.out, "a step writes what it reads")?,

@@ -51,8 +51,8 @@ impl LinkedGroup {
         let start = |address: Address, at: usize| address.start(leaves).wrapping_add(at * item);
         let room = &mut scratch[..self.walk.scratch()];
         for tile in &self.tiles {
-            // SAFETY: `Plan::check` found the row to be a live value, and at most half as long as a block is, which
-            // fits into a register; registers are apart from all values.
+            // SAFETY: `Plan::check` found the row to be a live value. A block has whole rows, and a register room
+            // for it, apart from all values.
             unsafe { tile.fill(leaves, self.block * item) };
         }
         self.walk.for_each_in(room, |offsets, _| {

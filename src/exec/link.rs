@@ -173,8 +173,6 @@ pub(super) struct Linker<'a> {
 }
 
 impl Linker<'_> {
-    // One copy for all callers, as of `memory`: both are long.
-    #[inline(never)]
     fn address(&self, place: &Place) -> Address {
         match place.location {
             Location::Leaf(k) => Address::Leaf(k),
@@ -192,7 +190,6 @@ impl Linker<'_> {
         }
     }
 
-    #[inline(never)]
     pub(super) fn memory(&self, place: &Place) -> Memory {
         Memory {
             address: self.address(place),
@@ -211,7 +208,11 @@ impl Linker<'_> {
     fn group(&self, group: &Group) -> LinkedGroup {
         let item = group.ty.dtype.size();
         let shapes = group.externals.iter().map(|p| p.ty.shape.as_slice());
-        let row = group.tiled_row().filter(|_| !group.tiles.is_empty());
+        let tiled = group
+            .tiles
+            .first()
+            .map(|tile| &group.externals[tile.external]);
+        let row = tiled.map(|place| place.ty.size());
         let walk = match row {
             None => Broadcast::new(&group.ty.shape, shapes),
             // All but the tiles, which are in registers, go on from row to row.

@@ -46,8 +46,6 @@ impl<'l, 'f> Placer<'l, 'f> {
         ty.size() * ty.dtype.size()
     }
 
-    // One copy for all callers, as of `place`: both are long.
-    #[inline(never)]
     fn allocate(&mut self, value: ValueId) -> Place {
         let ty = self.low.function.ty(value).clone();
         let offset = self.layout.allocate(Self::bytes(&ty));
@@ -72,7 +70,6 @@ impl<'l, 'f> Placer<'l, 'f> {
     }
 
     /// Where a value is; tables read as arrays are loaded on first use.
-    #[inline(never)]
     pub(super) fn place(&mut self, value: ValueId) -> Place {
         let base = self.low.base[value as usize];
         let ty = self.low.function.ty(value).clone();

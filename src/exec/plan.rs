@@ -28,21 +28,10 @@ pub(crate) enum Location {
 }
 
 /// A value's location and type.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub location: Location,
     pub ty: Type,
-}
-
-impl Clone for Place {
-    // Plans are made and copied in many places: copies of this in each would be kilobytes of the wheel.
-    #[inline(never)]
-    fn clone(&self) -> Self {
-        Place {
-            location: self.location,
-            ty: self.ty.clone(),
-        }
-    }
 }
 
 /// One operand or result of a fused operator.

@@ -103,11 +103,16 @@ mod tests {
     }
 
     /// The number of tiles of a program on values of these shapes, after its numbers were found to be those of
-    /// operators that run one by one.
-    fn tiles<T: Number>(shapes: &[&[usize]]) -> usize {
+    /// operators that run one by one. The values are leaves, or are computed of such.
+    fn tiles<T: Number>(shapes: &[&[usize]], computed: bool) -> usize {
         let mut value = leaf::<T>(shapes[0], 0).exp().boxed();
         for (seed, shape) in shapes.iter().enumerate().skip(1) {
-            value = (value.clone() * leaf::<T>(shape, seed) + value.sin()).boxed();
+            let leaf = leaf::<T>(shape, seed).boxed();
+            let other = match computed {
+                true => leaf.cos().boxed(),
+                false => leaf,
+            };
+            value = (value.clone() * other + value.sin()).boxed();
         }
         let program = value.freeze().expect("it has been evaluated");
         let plan = program.plan(&[], Wrt::Nothing).expect("a plan");
@@ -122,15 +127,19 @@ mod tests {
         steps.sum()
     }
 
-    /// As [`tiles`], of both types.
-    fn expect(shapes: &[&[usize]], expected: usize) {
-        assert_eq!(tiles::<f64>(shapes), expected, "{shapes:?}");
-        assert_eq!(tiles::<f32>(shapes), expected, "{shapes:?}");
+    /// Compares the number of tiles of programs of both types.
+    fn expect(shapes: &[&[usize]], expected: usize, computed: bool) {
+        assert_eq!(tiles::<f64>(shapes, computed), expected, "{shapes:?}");
+        assert_eq!(tiles::<f32>(shapes, computed), expected, "{shapes:?}");
     }
 
     #[test]
     fn rows_are_repeated_where_a_block_has_several() {
         let few = FEWEST_ROWS - 1;
+        let expect = |shapes: &[&[usize]], expected| {
+            expect(shapes, expected, false);
+            expect(shapes, expected, true);
+        };
         for row in [2, 3, 5, 32, 100, BLOCK / 2] {
             for rows in [few, few + 1, 2 * few + 1, 129] {
                 let expected = usize::from(rows > few);
@@ -147,14 +156,15 @@ mod tests {
 
     #[test]
     fn other_values_end_blocks_with_each_row() {
-        expect(&[&[20, BLOCK / 2 + 1], &[BLOCK / 2 + 1]], 0);
-        expect(&[&[20, 4], &[20, 1]], 0);
-        expect(&[&[20, 4], &[4], &[20, 1]], 0);
-        expect(&[&[20, 4, 4], &[4], &[4, 4]], 0);
-        expect(&[&[20, 4, 4], &[20, 1, 4]], 0);
-        expect(&[&[4, 20, 4], &[4, 1, 1], &[4]], 0);
-        expect(&[&[0, 4], &[4]], 0);
-        expect(&[&[20, 0], &[0]], 0);
-        expect(&[&[20, 1], &[1]], 0);
+        let expect = |shapes: &[&[usize]]| expect(shapes, 0, false);
+        expect(&[&[20, BLOCK / 2 + 1], &[BLOCK / 2 + 1]]);
+        expect(&[&[20, 4], &[20, 1]]);
+        expect(&[&[20, 4], &[4], &[20, 1]]);
+        expect(&[&[20, 4, 4], &[4], &[4, 4]]);
+        expect(&[&[20, 4, 4], &[20, 1, 4]]);
+        expect(&[&[4, 20, 4], &[4, 1, 1], &[4]]);
+        expect(&[&[0, 4], &[4]]);
+        expect(&[&[20, 0], &[0]]);
+        expect(&[&[20, 1], &[1]]);
     }
 }

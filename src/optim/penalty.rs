@@ -93,8 +93,8 @@ impl Optimizer {
                 }
                 _ => continue,
             };
-            let names: Vec<&str> = tables.iter().filter_map(|table| table.name()).collect();
-            return Err(Error::Value(format!("l2: {other}; it has {names:?}")));
+            let there: Vec<&str> = tables.iter().filter_map(|table| table.name()).collect();
+            return Err(Error::Value(format!("l2: {other}; it has {there:?}")));
         }
         Ok(())
     }

@@ -2,8 +2,8 @@
 //!
 //! Large tables are mapped, and the kernel is asked for huge pages. Lookups jump from row to row, and with pages of
 //! 4 KiB the translation of a row's address is in no translation lookaside buffer once a table is larger than what
-//! the buffer covers: with 600,000 rows of 64 numbers an epoch of BPR takes 1.6 times as long. Mapped pages cost nothing until
-//! they are written.
+//! the buffer covers: with 600,000 rows of 64 numbers an epoch of BPR takes 1.6 times as long. Mapped pages cost
+//! nothing until they are written.
 //!
 //! Limits: a kernel that has no huge pages to give, or was told to give none, gives small ones.
 

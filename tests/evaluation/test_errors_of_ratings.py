@@ -128,6 +128,11 @@ def test_errors_of_a_model_whose_scores_are_an_order_are_refused_before_it_is_tr
     ):
         with pytest.raises(ValueError, match=refused):
             ask()
+    for none, error in ((3, "a fitted model, got int"), (BPR, "got the class BPR")):
+        with pytest.raises(TypeError, match=error):
+            compare({"none": none}, None, test, "rmse")
+        with pytest.raises(TypeError, match=error):
+            evaluate(none, test, "rmse")
     with pytest.raises(ValueError, match="are of values, and test has no values"):
         model().fit(train, validation=replace(test, values=None), metric="rmse")
 

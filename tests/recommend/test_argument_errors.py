@@ -186,6 +186,16 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         TypeError,
         "places: expected integers or a mask, found float64",
     ),
+    "places-masked": (
+        lambda: DATA.take(np.ma.masked_less(np.arange(3), 1)),
+        ValueError,
+        "places[0] is masked, expected an integer",
+    ),
+    "places-negative": (
+        lambda: DATA.take([0, -len(DATA) - 1]),
+        IndexError,
+        f"places[1] is {-len(DATA) - 1}, expected {-len(DATA)} to {len(DATA) - 1}",
+    ),
     "places-mask": (
         lambda: DATA.take(np.ones(3, bool)),
         IndexError,
@@ -194,7 +204,7 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "places-beyond": (
         lambda: DATA.take(np.array([0, 2**63], np.uint64)),
         IndexError,
-        f"places[1] is {2**63}, expected less than {len(DATA)}",
+        f"places[1] is {2**63}, expected {-len(DATA)} to {len(DATA) - 1}",
     ),
     "spelled": (lambda: DATA.user_ids.spelled(ANY), TypeError, "text is None, expected a str"),
     "loss-number": (

@@ -465,7 +465,7 @@ fn sums_of_what_is_repeated_are_added_to_rows_of_tables() {
 
 #[test]
 fn long_programs_print() -> Result<()> {
-    const LENGTH: usize = 50_000;
+    const LENGTH: usize = 200_000;
     let mut y = Independent::new(0.5)?.boxed();
     for _ in 0..LENGTH {
         y = y.sin().boxed();

@@ -360,9 +360,7 @@ def _places(places: Any, count: int) -> Any:
     """Places of so many interactions as NumPy takes them."""
     if isinstance(places, slice):
         return places
-    at = np.asarray(places)
-    if at.ndim != 1:
-        raise ValueError(f"places must have one axis, found shape {at.shape}")
+    at = _one_axis("places", places)
     if at.dtype == bool:
         if len(at) != count:
             raise IndexError(f"places: a mask of {len(at)}, expected one of {count} interactions")
@@ -371,19 +369,25 @@ def _places(places: Any, count: int) -> Any:
         raise TypeError(f"places: expected integers or a mask, found {at.dtype}")
     if len(wrong := np.flatnonzero((at < -count) | (at >= count))):
         raise IndexError(
-            f"places[{wrong[0]}] is {at[wrong[0]]}, expected less than {count}, the number of "
+            f"places[{wrong[0]}] is {at[wrong[0]]}, expected {-count} to {count - 1}, for {count} "
             "interactions"
         )
-    return at.astype(np.int64)
+    return at.astype(np.int64, copy=False)
 
 
-def _index_column(name: str, column: npt.ArrayLike, limit: int) -> IndexArray:
+def _one_axis(name: str, column: npt.ArrayLike) -> npt.NDArray[Any]:
+    """A column as an array; refuses more axes, and what is masked."""
     numbers = np.asarray(column)
     if numbers.ndim != 1:
         raise ValueError(f"{name} must have one axis, found shape {numbers.shape}")
     if isinstance(column, np.ma.MaskedArray) and column.mask.any():
         at = np.ma.getmaskarray(column).argmax()
         raise ValueError(f"{name}[{at}] is masked, expected an integer")
+    return numbers
+
+
+def _index_column(name: str, column: npt.ArrayLike, limit: int) -> IndexArray:
+    numbers = _one_axis(name, column)
     # An empty list becomes an array of floats.
     if numbers.dtype.kind not in "iu" and (len(numbers) or isinstance(column, np.ndarray)):
         raise TypeError(f"{name} must be integers, found {numbers.dtype}")

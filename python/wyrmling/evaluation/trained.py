@@ -95,9 +95,10 @@ def check_values(model: Any, test: Interactions, metrics: Iterable[Metric]) -> N
     """
     if not any(metric.kind in ERRORS for metric in metrics):
         return
+    if isinstance(model, type) or not hasattr(model, "_scores_values"):
+        return  # It is no model, as `trained` says.
     what = "test has no values"
-    scores_values = getattr(model, "_scores_values", lambda: hasattr(model, "_predict"))
-    if not scores_values():
+    if not model._scores_values():
         what = (
             f"{type(model).__name__} gives none, for its scores are an order: expected a model of "
             "ratings, such as ExplicitMF"

@@ -102,8 +102,9 @@ class Merge:
     alive: dict[int, Any]
     # Whether lists of different lengths become one whose length is computed.
     grows: bool = False
-    # Why a list has no such length.
+    # Why a list has no such length, and in what arrays differ that meet.
     reason: str = ""
+    meets: str = ""
     slots: list[Slot] = field(default_factory=list)
     layout: dict[Path, Hashable] = field(default_factory=dict)
     structural: bool = False
@@ -249,10 +250,10 @@ class Merge:
         self.layout[path] = "lost"
         return Lost("it is set on some of the ways that lead here only", key)
 
-    def _lose(self, path: Path, reason: str) -> Lost:
+    def _lose(self, path: Path, reason: str, meets: bool = False) -> Lost:
         self.layout[path] = "lost"
         self.structural = True
-        self.reason = f"a loop in which {reason}" if reason.startswith("arrays") else self.reason
+        self.meets = f" in which {reason}" if meets else self.meets
         return Lost(reason)
 
     def _number(
@@ -294,9 +295,9 @@ class Merge:
     def _array(self, path: Path, given: list[Any], present: list[Any], whole: bool) -> Any:
         first = present[0]
         if any(v.dtype != first.dtype or len(v.shape) != len(first.shape) for v in present):
-            return self._lose(path, "arrays of different types meet")
+            return self._lose(path, "arrays of different types meet", True)
         if any(v.shape != first.shape for v in present):
-            return self._lose(path, "arrays of different shapes meet")
+            return self._lose(path, "arrays of different shapes meet", True)
         bases: frozenset[int] = frozenset().union(*(v.bases for v in present))
         outer: frozenset[Any] = frozenset().union(*(v.outer for v in present))
         computed = any(v.computed for v in present)

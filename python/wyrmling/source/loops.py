@@ -364,7 +364,8 @@ class Loops(Walker):
             except Conflict:
                 self.unknown(None, node, CONFLICT, LOST)
             if check.structural:
-                what = check.reason or "a list or dict that grows in a loop"
+                what = f"a loop{check.meets}" if check.meets else check.reason
+                what = what or "a list or dict that grows in a loop"
                 raise Structural(None, node, what, LOST, self.frame.reading)
             if check.mixed and fresh:
                 raise _Mixed

@@ -129,7 +129,7 @@ class Operations:
         """Which rows of its columns a list of computed length has (``grown.py``)."""
 
     def fitting(self, args: Sequence[Any], node: ast.AST) -> Iterator[list[Any]]:
-        """Arguments with other lengths in the place of computed ones (``grown.py``)."""
+        """Arguments with other lengths in the place of computed ones (``cuts.py``)."""
 
     def list_of(
         self, over: Any, node: ast.AST, change: Callable[[Any], Any] = lambda item: item

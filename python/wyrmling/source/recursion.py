@@ -205,7 +205,7 @@ class Recursions(Loops):
                     self._rewind(before, block, marks)
                     self.leave("no way through this function returns", node)
                 if check.structural:
-                    what = check.reason.replace("a loop", "a recursion")
+                    what = f"a recursion{check.meets}" if check.meets else check.reason
                     what = what or "a list or dict that grows from call to call"
                     raise Structural(None, node, what, ADVICE, self.frame.reading)
                 found = self._returned(own, returns, given, node)

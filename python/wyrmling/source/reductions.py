@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from .raising import Ended
-from .values import REAL, Array, Choice, Known, Lazy, Number, Row, is_none, kind_of
+from .values import REAL, Array, Choice, Known, Lazy, Number, Row, is_none, kind_of, seen_of
 from .walker import Walker
 
 # Since 3.12 Python adds floats with a correction (Neumaier, 1974), at first not integers to them.
@@ -161,9 +161,7 @@ class Reductions(Walker):
     def _seen_extreme(operator: str, rows: list[Row], found: Any) -> Any:
         """The extreme of lengths of arrays as a length that was seen, too."""
         values = [row.items[0] for row in rows]
-        seen: list[Any] = [
-            v.object if isinstance(v, Known) else getattr(v, "seen", None) for v in values
-        ]
+        seen: list[Any] = [seen_of(value) for value in values]
         whole = all(kind_of(value) == "int" for value in [*values, found])
         if not isinstance(found, Number) or not whole or None in seen:
             return found

@@ -463,4 +463,4 @@ def package_of(found: Any) -> str:
 
 def seen_of(number: Any) -> Any:
     """What a number is known to be, or, of a length, was when it was seen; None of any other."""
-    return number.object if isinstance(number, Known) else number.seen
+    return number.object if isinstance(number, Known) else getattr(number, "seen", None)
