@@ -121,6 +121,41 @@ def test_values_that_go_on_changing_are_traced_in_the_end():
     assert len(known.table) <= policy.MOST_SIGNATURES
 
 
+GROWN = """
+def f(x, n, m=0):
+    xs = []
+    for i in range(n):
+        xs.append(math.sin(x * (i + m)))
+    return sum(xs, 0.0)
+"""
+
+
+@pytest.mark.parametrize("mode", ["auto", "source"])
+def test_an_integer_that_goes_on_changing_is_left_open(mode):
+    f = made(GROWN, f"<open {mode}>")
+    slope = wy.grad(f, mode=mode)
+    known = choose.record(f, (mode, *KEY[1:]))
+    for n in [*range(5, 5 + 3 * policy.MOST_COMPILED), 0]:
+        expected = sum(i * math.cos(2.0 * i) for i in range(n))
+        assert slope(2.0, n) == pytest.approx(expected, rel=1e-12)
+        assert slope(2.0, n, n) == pytest.approx(
+            sum((i + n) * math.cos(2.0 * (i + n)) for i in range(n)), rel=1e-12
+        )
+    # Of each way to call it at most: one program for each of some values, and one for all others.
+    assert len(known.table) <= 2 * (policy.MOST_VALUES + 1)
+
+
+def test_an_integer_that_no_program_leaves_open():
+    f = made(GROWN.replace("sum(xs, 0.0)", "sorted(xs)[0]"), "<sorted>")
+    slope = wy.grad(f, mode="source")
+    known = choose.record(f, ("source", *KEY[1:]))
+    for n in range(1, 3 * policy.MOST_VALUES):
+        least = min(range(n), key=lambda i: math.sin(2.0 * i))
+        assert slope(2.0, n) == least * math.cos(2.0 * least)
+        assert len(known.table) == n
+    assert len(known.held) == 1
+
+
 def test_kinds_that_go_on_changing_are_traced_in_the_end():
     f = made("def f(xs):\n    return xs[0] * xs[-1]\n", "<kinds>")
     slope = wy.grad(f, mode="auto")

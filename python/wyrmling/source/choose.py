@@ -340,8 +340,7 @@ def compiled(
     """A program of a function under transforms, compiled, and when it may be called. One that
     leaves for arrays of other lengths is for these alone, if it has to be ``exact``.
     """
-    settles = exact or known.untraceable
-    made = program(f, chain, arguments, as_traced=not exact, settles=settles)
+    made = _program(f, chain, arguments, known, exact=exact)
     known.prints |= made.printed is not None
     known.unlike_traced |= not made.as_traced
     if exact and any(text == OTHER_LENGTH for text, _ in made.function.exits):
@@ -359,3 +358,29 @@ def compiled(
         None if build else forms.makes(made.form, slots),
         build,
     )
+
+
+def _program(
+    f: Callable[..., Any],
+    chain: Sequence[Transform],
+    arguments: Arguments,
+    known: Record,
+    *,
+    exact: bool,
+) -> programs.Program:
+    """The program for a call; for all values of the integers of which there are several programs,
+    each for one value, if it can be: a list that grows has a computed length then.
+    """
+    settles = exact or known.untraceable
+    read = functools.partial(program, f, chain, arguments, as_traced=not exact, settles=settles)
+    if varying := known.varying(arguments):
+        try:
+            return read(varying=varying)
+        except SourceError:
+            known.held.update(arguments.places[number] for number in varying)
+    made = read()
+    for number, place in enumerate(arguments.places):
+        value = arguments.leaves[number]
+        if type(value) is int and number not in made.leaves:
+            known.values.setdefault(place, set()).add(value)
+    return made

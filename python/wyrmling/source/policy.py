@@ -18,13 +18,16 @@ from typing import Any
 
 from .._core import SpecializationTable
 from . import read
+from .arguments import Arguments
 from .identity import LOCK, IdentityCache
 from .refuse import Unreadable
+from .scope import Place
 
 MOST_SIGNATURES = 16
 MOST_COMPILED = 24
 MOST_ASKED = 128
 MOST_LOOKED_AT = 50
+MOST_VALUES = 3
 KINDS_ASKED = frozenset({"isinstance", "type", "hasattr", "__class__"})
 
 _BACKWARD = frozenset(code for name, code in dis.opmap.items() if "JUMP_BACKWARD" in name)
@@ -47,6 +50,18 @@ class Record:
         self.untraceable = False
         self.was_traced = False
         self.asked = 0
+        # For integers among the arguments: the values that programs are for, each for one alone;
+        # and those that no program can leave open.
+        self.values: dict[Place, set[int]] = {}
+        self.held: set[Place] = set()
+
+    def varying(self, arguments: Arguments) -> frozenset[int]:
+        """The leaves that are integers of which there are several programs, each for one value."""
+        return frozenset(
+            number
+            for number, place in enumerate(arguments.places)
+            if place not in self.held and len(self.values.get(place, ())) >= MOST_VALUES
+        )
 
     def is_new(self, signature: Any) -> bool:
         """Whether no call of this signature came before; from now on one did."""
