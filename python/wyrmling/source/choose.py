@@ -379,8 +379,5 @@ def _program(
         except SourceError:
             known.held.update(arguments.places[number] for number in varying)
     made = read()
-    for number, place in enumerate(arguments.places):
-        value = arguments.leaves[number]
-        if type(value) is int and number not in made.leaves:
-            known.values.setdefault(place, set()).add(value)
+    known.holds(arguments, made.leaves)
     return made

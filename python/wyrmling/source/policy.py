@@ -13,7 +13,7 @@ import dis
 import functools
 import itertools
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from .._core import SpecializationTable
@@ -62,6 +62,14 @@ class Record:
             for number, place in enumerate(arguments.places)
             if place not in self.held and len(self.values.get(place, ())) >= MOST_VALUES
         )
+
+    def holds(self, arguments: Arguments, computed: Collection[int]) -> None:
+        """Notes that a program is for one value of each integer but those leaves."""
+        for number, (place, leaf) in enumerate(
+            zip(arguments.places, arguments.leaves, strict=True)
+        ):
+            if type(leaf) is int and number not in computed and place not in self.held:
+                self.values.setdefault(place, set()).add(leaf)
 
     def is_new(self, signature: Any) -> bool:
         """Whether no call of this signature came before; from now on one did."""
