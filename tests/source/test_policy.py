@@ -7,6 +7,7 @@ import linecache
 import math
 import sys
 import threading
+import types
 
 import numpy as np
 import pytest
@@ -111,11 +112,11 @@ def test_three_leaves_and_it_is_traced_for_good():
 
 
 def test_values_that_go_on_changing_are_traced_in_the_end():
-    f = made("def f(x):\n    return x * N\n", "<changes>", N=0)
+    f = made("def f(x):\n    return x * len(N)\n", "<changes>", N="")
     slope = wy.grad(f, mode="auto")
     known = choose.record(f, KEY)
     for n in range(5 * policy.MOST_COMPILED):
-        f.__globals__["N"] = n
+        f.__globals__["N"] = "a" * n
         assert slope(2.0) == n
     assert known.compiled == policy.MOST_COMPILED + 1
     assert len(known.table) <= policy.MOST_SIGNATURES
@@ -143,6 +144,25 @@ def test_an_integer_that_goes_on_changing_is_left_open(mode):
         )
     # Of each way to call it at most: one program for each of some values, and one for all others.
     assert len(known.table) <= 2 * (policy.MOST_VALUES + 1)
+
+
+@pytest.mark.parametrize("mode", ["auto", "source"])
+def test_a_captured_integer_that_goes_on_changing_is_left_open(mode):
+    text = "def f(x):\n    for i in range(N):\n        x = x * M.scale + i\n    return x\n"
+    f = made(text, f"<captured {mode}>", N=0, M=types.SimpleNamespace(scale=1))
+    slope = wy.grad(f, mode=mode)
+    known = choose.record(f, (mode, *KEY[1:]))
+    for n in range(2 * policy.MOST_COMPILED):
+        f.__globals__["N"], f.__globals__["M"].scale = n, n % 7
+        assert slope(2.0) == pytest.approx((n % 7) ** n, rel=1e-12)
+    assert len(known.table) <= 2 * policy.MOST_VALUES + 1
+    f.__globals__["N"] = 2.0**70
+    with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+        slope(2.0)
+    f.__globals__["N"], f.__globals__["M"].scale = 2, 2**70
+    assert slope(2.0) == 2.0**140
+    f.__globals__["N"], f.__globals__["M"].scale = True, True
+    assert slope(2.0) == 1.0
 
 
 def test_an_integer_that_no_program_leaves_open():

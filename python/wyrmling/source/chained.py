@@ -59,11 +59,11 @@ def program(
     arguments: Arguments,
     *,
     as_traced: bool = False,
-    varying: frozenset[int] = frozenset(),
+    varying: frozenset[Place] = frozenset(),
     settles: bool = True,
 ) -> Program:
     """The program of a function under transforms, for arguments like these; for all lengths of
-    arrays, and all integers, among the leaves ``varying``, and if it ``settles`` for the lengths
+    arrays, and all integers, at places that are ``varying``, and if it ``settles`` for the lengths
     of these alone, where that is needed.
 
     Raises SourceError or Unreadable if it cannot be read, or does not go the way that tracing does
@@ -98,10 +98,13 @@ def program(
         found.returns,
         found.printed,
         as_traced=not (found.asks_kind or found.takes_no_variable),
+        constants=dict(found.constants),
     )
     if found.tagged and found.printed is not None:
         raise refuse.unsupported("print beside a result that is of several kinds")
     for number, value in found.static.items():
+        if type(value) is int:
+            made.constants[arguments.places[number]] = value
         if type(value) in (bool, float):
             made.needs.test(arguments.places[number], ("equal", value))
         else:

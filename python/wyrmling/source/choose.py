@@ -373,11 +373,13 @@ def _program(
     """
     settles = exact or known.untraceable
     read = functools.partial(program, f, chain, arguments, as_traced=not exact, settles=settles)
-    if varying := known.varying(arguments):
-        try:
-            return read(varying=varying)
-        except SourceError:
-            known.held.update(arguments.places[number] for number in varying)
-    made = read()
-    known.holds(arguments, made.leaves)
+    varying = known.varying()
+    try:
+        made = read(varying=varying)
+    except SourceError:
+        if not varying:
+            raise
+        known.held |= varying
+        made = read()
+    known.holds(made.constants)
     return made

@@ -103,12 +103,12 @@ class ReadFunction:
     ``inputs`` has the place of each parameter of ``function``: first those leaves of the arguments
     that are computed with, whose numbers among all leaves are ``leaves``, then what is captured,
     whose values were ``captured``.
-    ``static`` are the leaves whose values had to be known. ``form`` says how the results make up
-    what the function returns, unless they are ``tagged``; ``build`` makes it in either case. A
-    function that never returns has ``returns`` False. With ``asks_kind`` its way, or the type of
-    its result, depends on what kind of object a number or array is: another one under tracing. With
-    ``takes_no_variable`` a computed number is given to ``float`` or to a function of ``math``,
-    which take no variables.
+    ``static`` are the leaves whose values had to be known, and ``constants`` the captured integers.
+    ``form`` says how the results make up what the function returns, unless they are ``tagged``;
+    ``build`` makes it in either case. A function that never returns has ``returns`` False. With
+    ``asks_kind`` its way, or the type of its result, depends on what kind of object a number or
+    array is: another one under tracing. With ``takes_no_variable`` a computed number is given to
+    ``float`` or to a function of ``math``, which take no variables.
     ``printed`` is the form of what is printed, beside the results; None if nothing is.
     """
 
@@ -118,6 +118,7 @@ class ReadFunction:
     leaves: list[int]
     needs: places.Needs
     static: dict[int, Any]
+    constants: dict[places.Place, int]
     outputs: list[OutputLeaf]
     form: Any
     tagged: bool
@@ -140,13 +141,13 @@ def specialise(
     kwargs: dict[str, Any],
     *,
     static: frozenset[int] = frozenset(),
-    varying: frozenset[int] = frozenset(),
+    varying: frozenset[places.Place] = frozenset(),
     settles: bool = True,
 ) -> ReadFunction:
     """The program of ``f`` for arguments like these. ``static`` are leaves of ``(args, kwargs)``,
-    as ``transforms.tree`` counts them, that are constants of it. The one program is for
-    all lengths of arrays that are ``varying``, and for all values of integers that are. It may be
-    for the lengths of the others alone, with each run of a loop by itself, if it ``settles``.
+    as ``transforms.tree`` counts them, that are constants of it. The one program is for all
+    lengths of arrays at places that are ``varying``, and for all values of integers there. It may
+    be for the lengths of the others alone, with each run of a loop by itself, if it ``settles``.
 
     Raises SourceError for what cannot be read.
     """
@@ -193,11 +194,9 @@ class _Arguments:
         self,
         walker: Interpreter,
         static: frozenset[int],
-        varying: frozenset[int],
         node: ast.AST,
     ) -> None:
-        self.walker, self.wanted, self.varying, self.node = walker, static, varying, node
-        walker.picks = bool(varying)
+        self.walker, self.wanted, self.node = walker, static, node
         self.count = 0
         self.leaves: list[int] = []
         self.inputs: list[places.Place] = []
@@ -260,16 +259,16 @@ class _Arguments:
             made = walker.builder.parameter(0, STORED[kind])
             self._parameter(number, place)
             # A float is never made a constant: it would be another program for each.
-            exact = kind in ("int", "bool") and number not in self.varying
+            exact = kind in ("int", "bool") and place not in walker.varying
             if kind == "int" and not exact:
-                walker.varying |= {made}
+                walker.left_open.add(made)
             return Number(kind, made, frozenset({number}) if exact else frozenset())
         if type(given) is np.ndarray and given.dtype in ELEMENTS:
             if not given.shape:
                 return self._without_axes(given, place)
             made = walker.outer_array(given, place, self.node)
             self._parameter(number, place)
-            return replace(made, computed=number in self.varying)
+            return replace(made, computed=place in walker.varying)
         return walker.known(given, place, self.node)
 
     def _without_axes(self, given: Any, place: places.Place) -> Any:
@@ -297,7 +296,7 @@ def _attempt(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     static: frozenset[int],
-    varying: frozenset[int],
+    varying: frozenset[places.Place],
     kept: frozenset[Hashable],
     recursive: dict[Hashable, frozenset[int]],
     settles: bool,
@@ -307,6 +306,7 @@ def _attempt(
     reading = read.function(callee.function)
     walker = Interpreter(_core.IrBuilder(reading.name, reading.file), needs, kept)
     walker.recursive = recursive
+    walker.varying = varying
     walker.roots = (f, *args, *kwargs.values())
     node = reading.node
     names = places.Names(callee.function, callee.place)
@@ -315,7 +315,7 @@ def _attempt(
     if PRINTS in kept:
         walker.printed = walker.allocate(CellContents(Known(None)))
         walker.held.append(walker.printed)
-    given = _Arguments(walker, static, varying, node)
+    given = _Arguments(walker, static, node)
     values = [given.value(one, places.argument(at)) for at, one in enumerate(args)]
     named = {
         name: given.value(one, places.argument(len(args) + at))
@@ -368,6 +368,7 @@ def _attempt(
         given.leaves,
         needs,
         given.static,
+        walker.constants,
         results.outputs,
         None if results.tagged else found,
         results.tagged,

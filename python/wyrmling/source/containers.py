@@ -45,11 +45,6 @@ LONGEST_PICKED = 64
 class Containers(Walker):
     """Items of containers."""
 
-    # Whether items are picked by integers that are computed, and the integers of the arguments that
-    # the program is for all values of.
-    picks = False
-    varying: frozenset[int] = frozenset()
-
     def evaluate_Tuple(self, node: ast.Tuple) -> Any:
         """``a, b``."""
         return Row(tuple(self._elements(node.elts)))
@@ -211,9 +206,9 @@ class Containers(Walker):
             return False
         if index.kind not in (*WHOLE, "bool") or not 0 < len(items) <= LONGEST_PICKED:
             return False
-        if index.id in self.varying:
+        if index.id in self.left_open:
             return True
-        computed = self.picks or (self.loosens and not index.sources)
+        computed = bool(self.varying) or (self.loosens and not index.sources)
         return computed and all(kind_of(item) is not None for item in items)
 
     def _picked(self, items: tuple[Any, ...], index: Any, node: ast.AST) -> Any:

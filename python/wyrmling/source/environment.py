@@ -173,12 +173,16 @@ class Environment(Walker):
             self.needs.test(place, ("kind", "float"))
             self.needs.test(place, ("equal", found))
             return Known(found, place)
-        if kind in (float, np.float64, np.float32):
+        if kind is int and place not in self.varying:
+            self.constants[place] = found
+        elif kind in (int, float, np.float64, np.float32):
             at = self.needs.hidden(place)
             if at not in self.hidden:
                 self.needs.test(place, ("kind", KINDS[kind]))
                 made = self.builder.parameter(0, STORED[KINDS[kind]])
                 self.hidden[at] = Number(KINDS[kind], made)
+                if kind is int:
+                    self.left_open.add(made)
                 self.places.append(place)
                 self.captured.append(found)
             return self.hidden[at]

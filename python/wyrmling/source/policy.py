@@ -13,12 +13,11 @@ import dis
 import functools
 import itertools
 import types
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .._core import SpecializationTable
 from . import read
-from .arguments import Arguments
 from .identity import LOCK, IdentityCache
 from .refuse import Unreadable
 from .scope import Place
@@ -50,26 +49,21 @@ class Record:
         self.untraceable = False
         self.was_traced = False
         self.asked = 0
-        # For integers among the arguments: the values that programs are for, each for one alone;
-        # and those that no program can leave open.
+        # Of integers: the values that programs are for, each for one alone; and those integers that
+        # no program leaves open.
         self.values: dict[Place, set[int]] = {}
-        self.held: set[Place] = set()
+        self.held: frozenset[Place] = frozenset()
 
-    def varying(self, arguments: Arguments) -> frozenset[int]:
-        """The leaves that are integers of which there are several programs, each for one value."""
-        return frozenset(
-            number
-            for number, place in enumerate(arguments.places)
-            if place not in self.held and len(self.values.get(place, ())) >= MOST_VALUES
-        )
+    def varying(self) -> frozenset[Place]:
+        """The integers of which there are several programs, each for one value."""
+        often = {place for place, values in self.values.items() if len(values) >= MOST_VALUES}
+        return frozenset(often - self.held)
 
-    def holds(self, arguments: Arguments, computed: Collection[int]) -> None:
-        """Notes that a program is for one value of each integer but those leaves."""
-        for number, (place, leaf) in enumerate(
-            zip(arguments.places, arguments.leaves, strict=True)
-        ):
-            if type(leaf) is int and number not in computed and place not in self.held:
-                self.values.setdefault(place, set()).add(leaf)
+    def holds(self, constants: Mapping[Place, int]) -> None:
+        """Notes that there is a program for these values of integers."""
+        for place, value in constants.items():
+            if place not in self.held:
+                self.values.setdefault(place, set()).add(value)
 
     def is_new(self, signature: Any) -> bool:
         """Whether no call of this signature came before; from now on one did."""

@@ -9,7 +9,7 @@ ones of the results. They compose, so that higher derivatives are programs like 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -55,6 +55,8 @@ class Program:
     printed: Any = None
     # Whether tracing the function is known to do the same.
     as_traced: bool = True
+    # The integers that it is for one value of.
+    constants: dict[Place, int] = field(default_factory=dict)
 
     def expect_shapes(self) -> None:
         """It is for arrays of the samples' shapes."""

@@ -310,7 +310,7 @@ def _read(loss: Callable[..., Any], bound: inspect.BoundArguments) -> tuple[Argu
 
     def read_computed() -> tuple[Arguments, Program]:
         arguments = Arguments.of(*_arguments(bound, CAPACITY, all_alike=True))
-        varying = frozenset(arrays | integers)
+        varying = frozenset(arguments.places[at] for at in arrays | integers)
         return arguments, program(loss, (), arguments, varying=varying)
 
     try:

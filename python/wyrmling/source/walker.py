@@ -1,9 +1,8 @@
 """What all parts of the abstract interpreter share: the program that is written, the state of the
 path that is followed, where paths part and meet, and how one leaves.
 
-Each part is a class of its own file with ``Walker`` as its base (``evaluate_BinOp`` and
-``execute_For`` are methods, found by the name of the node's class); ``compilation.Interpreter`` has
-them all.
+Each part is a class of its own file, of base ``Walker`` (``evaluate_BinOp`` and ``execute_For`` are
+methods, found by the name of the node's class); ``compilation.Interpreter`` has them all.
 
 A path that ends raises ``Ended``: it has returned, left, or jumped. Whoever parted the paths
 catches it and goes on with the others.
@@ -101,9 +100,13 @@ class Walker(Raising):
         self.node: ast.AST = ast.Pass()
         self.hidden: dict[int, Any] = {}
         self.places: list[Any] = []
+        # The program is for all lengths and values of arrays and integers at these places.
+        self.varying: frozenset[Hashable] = frozenset()
+        self.left_open: set[int] = set()
         # What is called, and the arguments, of the call for which it is read.
         self.roots: tuple[Any, ...] = ()
         self.captured: list[Any] = []
+        self.constants: dict[Any, int] = {}
         self.outer: dict[Any, Reference] = {}
         self.outer_places: dict[int, Any] = {}
         self.outer_arrays: dict[int, Any] = {}
