@@ -32,6 +32,12 @@ def steps(draw):
                 f"y[{a[0]}, 1:] *= x[{b}]",
                 f"row = y[{a[0]}]; row[{b[1]}] = x[{c}]; y[{c}] = row[{a[1]}]",
                 f"u = y[{a}]; y[{a}] = x[{b}]; y[{c}] = u * y[{a}]",
+                f"for row in y: row *= {factor}",
+                f"for row in y: row[{a[1]}] = y[{b}] * row[{c[1]}]",
+                f"row = y[{a[0]}]; y[{b[0]}] = x[{c[0]}] * {factor}; row += y[{b[0]}]",
+                f"row = y[{a[0]}]; row[:] = x[{b[0]}]; y[{c[0]}] = row; row *= {factor}",
+                f"row = y[{a[0]}, ...]; row -= x[{b[0]}]; y[{c[0]}, 1:] += row[1:]",
+                f"row = y[{a[0]}]; part = row[1:]; part *= {factor}; y[{b[0]}] += row",
                 f"y[np.int64({a[0]}), {a[1]}] = x[{b}]",
                 f"y[{a}] = y[{b[0]}].sum() + len(y) + y.size",
                 f"y *= {factor}; y[{a}] = y.shape[1] * y[{b}]",
@@ -107,6 +113,67 @@ def test_rows_and_elements_take_turns():
     assert (y[0, 1].item(), y[1, 1].item()) == (5.0, 4.0)
     y[1] += 1.0
     assert y.value.tolist() == [[1.0, 5.0], [4.0, 5.0]]
+
+
+def multiplied(y):
+    for row in y:
+        row *= 2.0
+
+
+def added_to(y):
+    for i in range(len(y)):
+        y[i] += 3.0
+
+
+def from_the_row_before(y):
+    for i in range(1, len(y)):
+        y[i] = y[i - 1] * 0.5 + y[i]
+
+
+def element_by_element(y):
+    for row in y:
+        row[1] = row[0] * 2.0
+
+
+@pytest.mark.parametrize("work", [multiplied, added_to, from_the_row_before, element_by_element])
+def test_rows_that_are_read_wait_too(work):
+    """No assignment makes an array of all elements: the program has one for all of them."""
+    start = np.linspace(1.0, 2.0, 20).reshape(10, 2)
+    x = wy.Parameter(start)
+    y = x * 1.0
+    work(y)
+    text = str(wy.freeze((y * y).sum()))
+    assert text.count("= replace(") == 3
+    assert "f64[10, 2] = slice_replace" not in text
+    expected = start.copy()
+    work(expected)
+    np.testing.assert_array_equal(y.value, expected)
+
+    def total(x):
+        y = wy.array(x)
+        work(y)
+        return (y * y).sum()
+
+    wy.check_grads(total, (start,), order=1)
+
+
+@pytest.mark.parametrize(
+    "key", [(0, None), (None, 0), (2, None, 1), (2, 1, None), (0, 1, ...), (-1, ...), None, ...]
+)
+def test_what_is_no_row_by_integers_alone_is_assigned_through(key):
+    plain = np.zeros((3, 2))
+    y = wy.Variable(plain) * 1.0
+    for array in (y, plain):
+        array[1] = np.array([1.0, 2.0])
+        part = array[key]
+        part += 5.0
+        part *= array[1, 1]
+    np.testing.assert_array_equal(y.value, plain)
+    number, zero = wy.array(wy.Variable(3.0)), np.array(3.0)
+    for array in (number, zero):
+        array[None][0] = 7.0
+        array[None, None][0, 0] *= 2.0
+    assert number.item() == zero.item() == 14.0
 
 
 def test_rows_without_elements():

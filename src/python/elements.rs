@@ -3,8 +3,9 @@
 //! A node never changes, so each assignment would make another of all elements: an array that a loop fills
 //! would take memory and time by the square of its length. So what is assigned by plain integers waits here
 //! until somebody asks for the array, which then gets one node for all of it. Who asks for a single element
-//! that waits gets its number, as `y[i] = a * y[i - 1]` does. A row that is asked for is a view in NumPy: then
-//! the array is asked for.
+//! that waits gets its number, as `y[i] = a * y[i - 1]` does. Who asks for a row gets a view of it
+//! (`src/python/view.rs`), which has the row that waits or that of the node, and what is assigned to the view waits
+//! here: so do `y[i] *= a`, and `row *= a` of each row of `y`.
 //!
 //! Limits: arrays of floating-point numbers alone, and none that depends on an input, whose lengths may be others
 //! later.
@@ -38,6 +39,15 @@ impl Elements {
     /// Whether places count by so many axes, or none is there yet.
     pub(super) fn takes(&self, axes: usize) -> bool {
         self.is_empty() || self.axes == axes
+    }
+
+    /// Whether such a value of a row of `x` may wait: it needs no conversion, and no length may change.
+    pub(super) fn take(x: &Variable, value: &Variable) -> bool {
+        !x.is_discrete()
+            && x.dtype().is_real()
+            && x.dtype() == value.dtype()
+            && !x.input_below()
+            && !value.input_below()
     }
 
     /// What was assigned.

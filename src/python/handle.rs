@@ -198,6 +198,15 @@ impl Handle {
         handle
     }
 
+    /// A handle on `node`, which is the row that `items` name of what is no view and no leaf.
+    pub(super) fn row(&self, items: Vec<SliceItem>, node: Variable) -> Self {
+        let slot = Slot::row(self.slot(), items, &node);
+        let handle = Handle::new(node);
+        // Nobody else has it yet.
+        let _ = handle.slot.set(Rc::new(slot));
+        handle
+    }
+
     /// What the views share, made if there is none yet.
     fn slot(&self) -> &Rc<Slot> {
         self.slot

@@ -372,8 +372,12 @@ fn place(x: &Variable, key: &Bound<'_, PyAny>) -> PyResult<Option<(u32, usize)>>
     Ok(position(&integers, &shape[..axes]).map(|place| (place as u32, axes)))
 }
 
-/// `x[key]` for one element, where some were assigned to that the node of `x` lacks.
-pub(super) fn get_element(x: &Handle, key: &Bound<'_, PyAny>) -> PyResult<Option<Variable>> {
+/// `x[key]` for one element or row, where some were assigned to that the node of `x` lacks, and of a row, which is a
+/// view in NumPy, the items of the slice that it is.
+pub(super) fn get_element(
+    x: &Handle,
+    key: &Bound<'_, PyAny>,
+) -> PyResult<Option<(Variable, Option<Vec<SliceItem>>)>> {
     if !x.lacks_elements() {
         return Ok(None);
     }
@@ -381,15 +385,20 @@ pub(super) fn get_element(x: &Handle, key: &Bound<'_, PyAny>) -> PyResult<Option
         return Ok(None);
     };
     let ndim = node.ty()?.ndim();
-    let Some((place, axes)) = place(&node, key)?.filter(|(_, axes)| *axes == ndim) else {
+    let Some((place, axes)) = place(&node, key)? else {
         return Ok(None);
     };
-    Ok(match slot.element(place, axes) {
+    let found = match slot.element(place, axes) {
         // A node of its own, as a slice would have.
-        Some(number) => Some(ops::unary(&rules::Positive, &number)?),
-        None if slot.takes_elements(axes) => Some(get(&node, key)?.0),
-        None => None,
-    })
+        Some(value) => ops::unary(&rules::Positive, &value)?,
+        None if slot.takes_elements(axes) => get(&node, key)?.0,
+        None => return Ok(None),
+    };
+    let items = match axes == ndim {
+        true => None,
+        false => slice_items(ndim, key)?,
+    };
+    Ok(Some((found, items)))
 }
 
 /// `x[key] = value` for one element or row, without a node for all the others; `false`, and nothing done, if it

@@ -223,8 +223,11 @@ impl PyVariable {
         PyFloat::new(py, self.single(py)?).call_method0(intern!(py, "__trunc__"))
     }
     pub(super) fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if let Some(found) = index::get_element(&self.handle, key)? {
-            return Ok(Self::scalar(found));
+        if let Some((found, items)) = index::get_element(&self.handle, key)? {
+            return Ok(match items {
+                None => Self::scalar(found),
+                Some(items) => Self::of(self.handle.row(items, found)),
+            });
         }
         let node = self.node()?;
         Ok(match index::get(&node, key)? {
@@ -250,7 +253,7 @@ impl PyVariable {
         }
         // `x[key] += v` has assigned to the view when it assigns that here.
         if let Ok(view) = value.cast::<PyVariable>()
-            && let Some(items) = index::slice_items(variable.node()?.ty()?.ndim(), key)?
+            && let Some(items) = index::slice_items(variable.ty()?.ndim(), key)?
             && view.get().handle.is_slice_of(&variable.handle, &items)
         {
             return Ok(());

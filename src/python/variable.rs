@@ -85,7 +85,7 @@ impl PyVariable {
     }
 
     #[inline]
-    fn of(handle: Handle) -> Self {
+    pub(super) fn of(handle: Handle) -> Self {
         PyVariable {
             handle,
             entry: OnceLock::new(),

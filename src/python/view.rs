@@ -111,6 +111,33 @@ fn sharing(op: &OpRef, shape: &[usize]) -> Sharing {
     }
 }
 
+impl PartOf {
+    /// The place in its base of a row or element that this is, and by how many axes that counts, if such a value
+    /// may [wait](Slot::assign) there.
+    fn place(&self, value: &Variable) -> Option<(u32, usize)> {
+        let [ViewStep { op, .. }] = self.links.as_slice() else {
+            return None;
+        };
+        let BasicSlice { items } = op.downcast::<BasicSlice>()?;
+        let node = self.base.without_elements()?;
+        let ty = node.ty().ok()?;
+        if !(1..=ty.ndim()).contains(&items.len())
+            || u32::try_from(ty.size()).is_err()
+            || !self.base.takes_elements(items.len())
+            || !Elements::take(&node, value)
+        {
+            return None;
+        }
+        let place = items.iter().zip(&ty.shape).try_fold(0, |at, (item, &n)| {
+            let SliceItem::At(k) = *item else {
+                return None;
+            };
+            Some(at * n as i64 + if k < 0 { k + n as i64 } else { k })
+        });
+        Some((u32::try_from(place?).ok()?, items.len()))
+    }
+}
+
 impl ViewStep {
     /// The view of an array.
     fn read(&self, base: &Variable) -> Result<Variable> {
@@ -193,6 +220,16 @@ impl Slot {
         if matches!(base.origin, ViewOrigin::Leaf) {
             return Some(Slot::of_leaf(node));
         }
+        Some(Slot::part(base, links, unsure, node))
+    }
+
+    /// That of a view of `base` by some operators, which give `node` now.
+    fn part(
+        base: &Rc<Slot>,
+        links: SmallVec<[ViewStep; 1]>,
+        unsure: bool,
+        node: &Variable,
+    ) -> Self {
         let (root, of_unsure) = match &base.origin {
             ViewOrigin::PartOf(view) => (Rc::clone(&view.root), view.unsure),
             ViewOrigin::Own | ViewOrigin::Leaf => (Rc::clone(base), false),
@@ -204,7 +241,16 @@ impl Slot {
             links,
             unsure: unsure || of_unsure,
         };
-        Some(Slot::of(node.clone(), ViewOrigin::PartOf(view)))
+        Slot::of(node.clone(), ViewOrigin::PartOf(view))
+    }
+
+    /// That of a row of `base`, of which `node` is the value now, whether the node of `base` has it or not.
+    pub(super) fn row(base: &Rc<Slot>, items: Vec<SliceItem>, node: &Variable) -> Self {
+        let link = ViewStep {
+            op: OpRef::new(BasicSlice { items }),
+            others: SmallVec::new(),
+        };
+        Slot::part(base, SmallVec::from_iter([link]), false, node)
     }
 
     /// The node without the elements that [were assigned](Self::assign) since; `None` for a view.
@@ -327,6 +373,15 @@ impl Slot {
                         .into(),
                 ));
             }
+            if let Some((place, axes)) = view.place(&value) {
+                if view.base.changes.get() != before {
+                    return Err(assigned_meanwhile());
+                }
+                view.base.assign(place, axes, value.clone())?;
+                written.push((at, value));
+                Slot::confirm(written, before + 1);
+                return Ok(true);
+            }
             let mut on_the_way = vec![view.base.node()?];
             for link in &view.links[..view.links.len().saturating_sub(1)] {
                 let next = link.read(&on_the_way[on_the_way.len() - 1])?;
@@ -351,6 +406,12 @@ impl Slot {
         // Old nodes are dropped when nothing is borrowed.
         let old = at.node.replace(value);
         drop(old);
+        Slot::confirm(written, now);
+        Ok(true)
+    }
+
+    /// Gives views the nodes that were assigned to them, with the number of that change.
+    fn confirm(written: SmallVec<[(&Slot, Variable); 2]>, now: u64) {
         for (slot, value) in written {
             if let ViewOrigin::PartOf(view) = &slot.origin {
                 view.seen.set(now);
@@ -358,7 +419,6 @@ impl Slot {
             let old = slot.node.replace(value);
             drop(old);
         }
-        Ok(true)
     }
 
     /// Makes it a view of which NumPy shares memory only for some layouts.

@@ -1,4 +1,6 @@
-"""Functions of many lines, whose registers are allocated in another way than those of few."""
+"""Functions of many lines, whose registers are allocated in another way than those of few, and
+functions that stand in many others.
+"""
 
 import importlib.util
 import math
@@ -16,6 +18,15 @@ STATEMENTS = (
 )
 
 
+def imported(path, text):
+    """A file with this text, as a module."""
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.fixture(scope="module")
 def long(tmp_path_factory):
     """A function of some hundred statements."""
@@ -23,12 +34,7 @@ def long(tmp_path_factory):
     text = "\n".join(
         ["import math", "def f(x, y, n):", "    a, b = x, y", *lines, "    return a + b"]
     )
-    path = tmp_path_factory.mktemp("long") / "long.py"
-    path.write_text(text + "\n")
-    spec = importlib.util.spec_from_file_location("long", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.f
+    return imported(tmp_path_factory.mktemp("long") / "long.py", text + "\n").f
 
 
 def difference(f, x, h=1e-5):
@@ -48,3 +54,13 @@ def test_second_derivatives(long):
     expected = difference(lambda x: slope(x, 0.4, 1), 0.3)
     found = wy.grad(slope, mode="source")(0.3, 0.4, 1)
     assert math.isclose(found, expected, rel_tol=1e-5, abs_tol=1e-7)
+
+
+def test_functions_in_functions(tmp_path):
+    """CPython compares the code of the innermost of n twice for each of the others: 2**n times."""
+    depth = 60
+    lines = [f"{' ' * k}def f{k}(x):" for k in range(depth)]
+    calls = [f"{' ' * k}return f{k}(x) * 1.5" for k in range(depth - 1, 0, -1)]
+    text = "\n".join([*lines, f"{' ' * depth}return x * x", *calls])
+    f = imported(tmp_path / "nested.py", text + "\n").f0
+    assert math.isclose(wy.grad(f, mode="source")(2.0), 4.0 * 1.5 ** (depth - 1), rel_tol=1e-12)

@@ -350,21 +350,24 @@ def _codes_at(code: types.CodeType, line: int, name: str) -> Iterator[types.Code
             waiting += [each for each in code.co_consts if isinstance(each, types.CodeType)]
 
 
-def _without_positions(code: types.CodeType) -> types.CodeType:
-    """The code as it would be at another place: code objects compare constants by type, too.
+def _without_positions(code: types.CodeType) -> tuple[types.CodeType, list[Any]]:
+    """The code as it would be at another place, and that of each function in it: code objects
+    compare constants by type, too.
 
-    Bodies of classes are left out: from 3.13 they hold their line as a number, and what runs one is
-    refused in any case.
+    The codes in it stand beside it, since CPython compares those among constants twice, and so
+    twice as often for each function that another is in. Bodies of classes are left out: from 3.13
+    they hold their line as a number, and what runs one is refused in any case.
     """
+    inner = [each for each in code.co_consts if isinstance(each, types.CodeType)]
     constants = tuple(
-        (_without_positions(each) if each.co_flags & inspect.CO_NEWLOCALS else each.co_name)
-        if isinstance(each, types.CodeType)
-        else each
-        for each in code.co_consts
+        each.co_name if isinstance(each, types.CodeType) else each for each in code.co_consts
     )
-    return code.replace(
+    bare = code.replace(
         co_consts=constants, co_linetable=b"", co_firstlineno=1, co_filename="", co_qualname=""
     )
+    return bare, [
+        _without_positions(each) for each in inner if each.co_flags & inspect.CO_NEWLOCALS
+    ]
 
 
 def _encloses(node: FunctionNode, code: types.CodeType) -> bool:
