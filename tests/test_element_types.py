@@ -207,6 +207,28 @@ def test_settings_of_small_integers_stay_integers(name, kind):
     np.testing.assert_allclose(got.value, expected, rtol=1e-6, strict=True)
 
 
+OF_SMALL = {
+    "add": np.add,
+    "append": np.append,
+    "clip": lambda x, k: np.clip(k, x, 9),
+    "cross": np.cross,
+    "inner": np.inner,
+    "kron": np.kron,
+    "list": lambda x, k: np.concatenate([x, k]),
+    "polyval": np.polyval,
+    "tensordot": lambda x, k: np.tensordot(x, k, 1),
+    "vdot": np.vdot,
+}
+
+
+@pytest.mark.parametrize("kind", [">i2", ">u2", "<i2"])
+@pytest.mark.parametrize("name", OF_SMALL)
+def test_small_integers_in_any_order_of_bytes_do_not_widen_float32(name, kind):
+    x, k = np.array([1.5, -2.0, 3.0], np.float32), np.array([3, 1, 2], kind)
+    expected, got = OF_SMALL[name](x, k), OF_SMALL[name](wy.Variable(x), k)
+    np.testing.assert_allclose(got.value, expected, rtol=1e-6, strict=True)
+
+
 def test_masks_of_ufuncs_beside_float32_stay_masks():
     x, mask = wy.Variable(np.array([1.0, 2.0], np.float32)), np.array([True, False])
     out = np.zeros_like(x)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, arrays, linalg, numpy_factors, plain, variable
-from .arrays import contraction, joining, operand, parts, predicates, reductions, searching
+from .arrays import contraction, joining, operand, parts, predicates, reductions, searching, shaping
 from .arrays.output import finished
 
 Function = Callable[..., Any]
@@ -139,6 +139,9 @@ _OF_LINALG = {
     "eigvals": f"{_COMPLEX}; use np.linalg.eigvalsh for symmetric matrices",
 }
 
+# Those of np.fft whose results are real: they move elements.
+_OF_FFT: dict[str, Function] = {"fftshift": shaping.fftshift, "ifftshift": shaping.ifftshift}
+
 
 def _refuse(name: str, way: str) -> Function:
     """What is called in the place of a function that is refused."""
@@ -155,6 +158,7 @@ def _refusals() -> dict[Function, Function]:
     waves = {
         name: _refuse(f"fft.{name}", f"{_COMPLEX}; {_WINDOW}, or give it .value")
         for name in np.fft.__all__
+        if name not in _OF_FFT
     }
     return dict([*_pairs(np, named), *_pairs(np.linalg, spectral), *_pairs(np.fft, waves)])
 
@@ -211,7 +215,8 @@ def functions() -> dict[Function, Function]:
     named |= _public(arrays) | _OTHERS
     decompositions = {name: f for name, f in _public(linalg).items() if name.islower()}
     decompositions |= numpy_factors.FUNCTIONS
-    return dict([*_pairs(np, named), *_pairs(np.linalg, decompositions)])
+    homes = (np, named), (np.linalg, decompositions), (np.fft, _OF_FFT)
+    return dict(pair for home in homes for pair in _pairs(*home))
 
 
 # Native functions that have an ``out`` in NumPy.

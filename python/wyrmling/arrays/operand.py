@@ -42,13 +42,15 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def _kinds(operands: Sequence[Any], depth: int = 4) -> set[Any]:
-    """The element types of arrays and booleans among operands, and in lists of them."""
+    """The element types of arrays and booleans among operands, and in lists of them, whatever the
+    order of their bytes.
+    """
     found = set()
     for x in operands:
         if isinstance(x, list | tuple):
             found |= _kinds(x, depth - 1) if depth else set()
         elif isinstance(x, bool | Variable | np.ndarray | np.generic):
-            found.add(np.dtype(bool) if isinstance(x, bool) else x.dtype)
+            found.add(np.dtype(bool) if isinstance(x, bool) else x.dtype.newbyteorder("="))
     return found
 
 
@@ -80,7 +82,8 @@ def is_weak(value: Any) -> bool:
 
 def in_single(x: Any) -> Any:
     """Small integers and booleans in float32, also those in a list or tuple; others as they are."""
-    if isinstance(x, bool | np.ndarray | np.generic) and np.asarray(x).dtype in _SMALL:
+    plain = isinstance(x, bool | np.ndarray | np.generic)
+    if plain and np.asarray(x).dtype.newbyteorder("=") in _SMALL:
         return np.asarray(x, np.float32)[()]
     return type(x)(map(in_single, x)) if type(x) in (list, tuple) else x
 

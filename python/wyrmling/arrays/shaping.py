@@ -237,6 +237,36 @@ def roll(a: Like, shift: int | Sequence[int], axis: Axis = None) -> Variable:
     return whole(x)
 
 
+def _halved(name: str, a: Like, axes: Axis, sign: int) -> Variable:
+    """Elements moved along axes by half of their lengths, rounded down."""
+    x = constant(a)
+    given = range(x.ndim) if axes is None else integers(f"{name}: axes", axes)
+    places = [axis_of(name, k, x.ndim) for k in given]
+    return roll(x, [sign * (int(x.shape[k]) // 2) for k in places], places)
+
+
+def fftshift(x: Like, axes: Axis = None) -> Variable:
+    """Elements moved by half of each length: the first one comes to the middle.
+
+    Raises ValueError if there is no such axis.
+
+    >>> fftshift([0.0, 1.0, 2.0, -2.0, -1.0]).value
+    array([-2., -1.,  0.,  1.,  2.])
+    """
+    return _halved("fftshift", x, axes, 1)
+
+
+def ifftshift(x: Like, axes: Axis = None) -> Variable:
+    """What ``fftshift`` moved, back in its place: the middle comes first.
+
+    Raises ValueError if there is no such axis.
+
+    >>> ifftshift([-2.0, -1.0, 0.0, 1.0, 2.0]).value
+    array([ 0.,  1.,  2., -2., -1.])
+    """
+    return _halved("ifftshift", x, axes, -1)
+
+
 def _repeated(x: Variable, times: int, at: int) -> Variable:
     """``x`` that often along a new axis."""
     ones = np.ones((times, *[1] * (x.ndim - at)))
