@@ -121,6 +121,11 @@ def test_ratings_count_if_asked_for(tmp_path: Path) -> None:
     file.write_text("1,2,2020-01-01\n2,3,\n")
     run(*command)
     assert "line 1: " in run(*command, "--min-rating", "4", "--no-header", code=1)
+    # What says how to leave ratings out says it in the words of the command.
+    file.write_text("ann,tea,5\nbob,rye,NA\n")
+    run(*command)
+    assert "is read without --min-rating" in run(*command, "--min-rating", "4", code=1)
+    assert "is read without the model explicit" in run(*command, "--model", "explicit", code=1)
     file.write_text("1,2\n2,3\n")
     assert "has no ratings" in run(*command, "--min-rating", "4", code=1)
 

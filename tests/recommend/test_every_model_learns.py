@@ -390,3 +390,24 @@ def test_who_had_nothing_is_as_a_new_user_of_whom_nothing_is_known(name: str) ->
     # What was learnt of users stays, of whom other data have nothing.
     if name in ("BPR", "ExplicitMF"):
         assert np.corrcoef(known, model.predict(["u3"] * N_ITEMS, ITEMS))[0, 1] > 0.8
+
+
+def test_an_item_that_nobody_rated_is_predicted_by_biases() -> None:
+    data = dataclasses.replace(DATA, item_ids=[*ITEMS, "unrated"])
+    model = make("ExplicitMF").fit(data)
+    arrays = model.fitted.arrays
+    np.testing.assert_array_equal(
+        model.predict(USERS, ["unrated"] * len(USERS)), arrays["bias"] + arrays["user_bias"]
+    )
+    # As is one that came later.
+    model.partial_fit(dataclasses.replace(DATA, item_ids=[*ITEMS, "later"]))
+    assert not model.fitted.arrays["items"][[N_ITEMS, N_ITEMS + 1]].any()
+
+
+def test_what_nobody_knew_learns_once_it_is_known() -> None:
+    """Vectors of 0 of a user and an item would have no gradient by each other."""
+    nobody = dataclasses.replace(DATA, user_ids=[*USERS, "ann"], item_ids=[*ITEMS, "tea"])
+    model = make("ExplicitMF").fit(nobody)
+    model.partial_fit(Interactions.from_ids(["ann"], ["tea"], values=[5.0]))
+    vectors = model.fitted.arrays["users"][-1], model.fitted.arrays["items"][-1]
+    assert all(vector.any() for vector in vectors)

@@ -75,6 +75,7 @@ def read(
         )
     if least is None and options.rating_column is not None and not rated:
         raise ValueError("--rating-column is of no use without --min-rating")
+    asks = "the model explicit" if least is None else "--min-rating"
     try:
         data, columns = read_described(
             options.file,
@@ -88,11 +89,10 @@ def read(
             options.time_column,
         )
     except ValueError as error:
-        raise ValueError(_from_one(str(error), options.file)) from None
+        raise ValueError(_as_options(str(error), options.file, asks)) from None
     if data.values is None:
         if not rated and least is None:
             return data, columns
-        asks = "the model explicit" if least is None else "--min-rating"
         raise ValueError(f"{options.file} has no ratings, which {asks} asks for")
     if least is not None:
         keep = data.values >= least
@@ -105,11 +105,15 @@ def read(
     return data if rated else replace(data, values=None), columns
 
 
-def _from_one(message: str, path: str) -> str:
-    """What is wrong with a file, with the numbers of columns as options have them."""
+def _as_options(message: str, path: str, asks: str) -> str:
+    """What is wrong with a file, with the numbers of columns as options have them.
+
+    Ratings are left out without what asks for them, for which `ratings=False` stands elsewhere.
+    """
     head = path if message.startswith(path) else ""
     number = re.compile(r"\bnumber (\d+) from 0\b")
-    return head + number.sub(lambda at: f"number {int(at[1]) + 1}", message[len(head) :])
+    rest = number.sub(lambda at: f"number {int(at[1]) + 1}", message[len(head) :])
+    return head + rest.replace("without ratings (ratings=False)", f"without {asks}")
 
 
 def check_destination(path: str, source: str, option: str = "--out") -> None:

@@ -318,9 +318,11 @@ class FactorModel(VectorModel):
     def _table(self, name: str, task: Task) -> wy.Parameter:
         """A parameter: what is known of it, and for new rows random vectors or biases of 0."""
         rows = self._first(name, task.data.n_users, task.data.n_items, task.rng)
-        if name == "users":
-            # Nothing is learnt of who had nothing: items rank by their biases, as for a new user.
-            rows[task.seen.counts == 0] = 0.0
+        if name in ("users", "items"):
+            # Nothing is learnt of who had nothing, and of what nobody had but where it is drawn to
+            # be compared with: scores are those of biases, as for a new user, and not noise.
+            of = users_of(task.seen) if name == "users" else task.seen.indices
+            rows[np.bincount(of, minlength=len(rows)) == 0] = 0.0
         if name == "bias" and task.data.values is not None:
             values, weights = task.data.values.astype(np.float64), task.data.weights
             counts = weights is not None and weights.any()
@@ -330,13 +332,15 @@ class FactorModel(VectorModel):
         return wy.Parameter(rows, name=name)
 
     def _continue(self, rows: npt.NDArray[Any], learnt: Float32Array) -> None:
-        """Writes what was learnt over the first rows."""
+        """Writes what was learnt over the first rows; vectors of which nothing was are as new."""
         if learnt.shape[1:] != rows.shape[1:]:
             raise ValueError(
                 f"factors is {self.factors}, and was {learnt.shape[1]} when the model was fitted: "
                 "partial_fit goes on with the length that it had"
             )
-        rows[: len(learnt)] = learnt
+        there = learnt.any(axis=1) if learnt.ndim == 2 else np.ones(len(learnt), bool)
+        # Two vectors of 0 that meet in a product would stay so.
+        rows[: len(learnt)][there] = learnt[there]
 
     def _first(
         self, name: str, n_users: int, n_items: int, rng: np.random.Generator
