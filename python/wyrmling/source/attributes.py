@@ -9,12 +9,14 @@ import ast
 import functools
 import types
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .._core import Variable
 from ..variable import REFUSED
+from .answers import as_floats
 from .objects import Objects, member_of
 from .singles import METHODS
 from .state import MISSING, OF_CLASS, ArrayContents, DictContents, InstanceContents
@@ -71,7 +73,8 @@ class Attributes(Objects):
         if isinstance(value, Single):
             return self._of_single(value, name, node)
         if isinstance(value, Traced):
-            return self._method(np.ndarray, name, value, node)
+            like = replace(as_floats(self, value), dtype=value.variable.dtype)
+            return self._array_attribute(value, like, name, node)
         if isinstance(value, Array):
             return self._array_attribute(value, value, name, node)
         if isinstance(value, Number):

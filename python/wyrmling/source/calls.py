@@ -40,6 +40,7 @@ from .values import (
     nothing,
     package_of,
 )
+from .views import let_go
 from .walker import NeedsConstant
 
 # Functions that go through all of a list, and keep nothing of it.
@@ -309,7 +310,9 @@ class Calls(Recursions, Caching):
         scope = self.scope_of(function.node)
         frame = Frame(function.node, function.reading, function.names, scope)
         frame.place, frame.recursion = place, recursion
-        with self.holding(function, *bound.values()):
+        views = let_go(self.held, bound.values())
+        others = [value for value in bound.values() if not any(value is one for one in views)]
+        with self.holding(function, *others):
             frame.cells = self._cells(function, bound)
             with self.holding(*frame.cells.values()):
                 return self.walk_body(frame, bound)

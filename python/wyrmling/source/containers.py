@@ -36,6 +36,7 @@ from .values import (
     kind_of,
     sources_of,
 )
+from .views import store_in_view
 from .walker import COMPUTED_INDEX, LONGEST_UNROLLED, Walker
 
 LONGEST_PICKED = 64
@@ -341,6 +342,9 @@ class Containers(Walker):
             return
         if not self._takes_keys(owner):
             index = self.as_index(index, node)
+        if isinstance(owner, Array) and owner.view is not None:
+            store_in_view(self, owner.view, index, value, node)
+            return
         if isinstance(owner, Array):
             self.refuse(
                 node,

@@ -22,6 +22,7 @@ from .join import Incoming
 from .raising import Ended, is_plain
 from .state import ArrayContents, DictContents, GrownContents, InstanceContents, ListContents
 from .values import Array, Caught, Choice, Known, Reference, Row, Single, Unset, is_none
+from .views import looked_up
 from .walker import Walker
 
 REFUSING = (TypeError, AttributeError)
@@ -209,17 +210,25 @@ class Statements(Walker):
                 if method is not None:
                     return self.call(method, [value], {}, node)
             elif isinstance(contents, ArrayContents):
-                made = self.binary(operator, before, value, node)
-                given = self.array_of(value)
-                if isinstance(given, Array) and given.shape:
-                    made = self.array_call(_in_shape, [made, before], {}, node)
-                self.replace_array(before, made, node)
+                self.replace_array(before, self._in_shape(operator, before, value, node), node)
                 return before
             elif not isinstance(contents, ListContents):
                 self.refuse(node, "an operator in place on this", "write x = x | …")
+        if isinstance(before, Array) and before.view is not None:
+            made = self._in_shape(operator, before, value, node)
+            self.replace_array(before, made, node)
+            return looked_up(self, before.view, node)
         if self.is_array(before):
             self.refuse(node, "an operator in place on an array", "write x = x + …")
         return self.binary(operator, before, value, node)
+
+    def _in_shape(self, operator: str, before: Any, value: Any, node: ast.AST) -> Any:
+        """What an array becomes by an operator in place, which keeps its shape."""
+        made = self.binary(operator, before, value, node)
+        given = self.array_of(value)
+        if isinstance(given, Array) and given.shape:
+            made = self.array_call(_in_shape, [made, before], {}, node)
+        return made
 
     def execute_Delete(self, node: ast.Delete) -> None:
         """``del name, item``."""

@@ -53,7 +53,8 @@ class Array:
 
     ``bases`` are the addresses of the arrays that it may be a view of, ``outer`` the places of
     those of the caller's that it may be, or be a view of. ``computed`` is whether its lengths are,
-    so that it may have others in each run.
+    so that it may have others in each run. ``example`` are integers that were seen there,
+    ``view`` says which part of which array of the function's own it is.
     """
 
     id: int
@@ -62,6 +63,8 @@ class Array:
     bases: frozenset[int] = NONE
     outer: frozenset[Any] = frozenset()
     computed: bool = False
+    example: Any = field(default=None, compare=False, repr=False)
+    view: View | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,30 @@ class Single:
 
     number: Number
     place: Any
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A part of an array that the function made, or of a view, looked up where a name is read."""
+
+    owner: Any
+    index: Any
+    head: Hashable = None
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The array and the index."""
+        return (self.owner, self.index)
+
+    def with_parts(self, parts: tuple[Any, ...]) -> View:
+        """A part of another."""
+        return View(*parts)
+
+    @property
+    def bases(self) -> frozenset[int]:
+        """The address of the array."""
+        owner = self.owner
+        return owner.bases if isinstance(owner, View) else frozenset({owner.address})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -336,8 +363,9 @@ Value = (
     | Lazy
     | Text
     | Caught
+    | View
 )
-Composite = Row | Range | Closure | Applied | MethodOf | Lazy | Text
+Composite = Row | Range | Closure | Applied | MethodOf | Lazy | Text | View
 
 KINDS: dict[type, str] = {
     float: "float",
@@ -352,7 +380,7 @@ CLASSES = {kind: cls for cls, kind in KINDS.items()}
 REAL = frozenset({"float", "float64", "float32"})
 NUMPY = frozenset({"float64", "float32", "numpy_bool", "int64"})
 # The element types of arrays that a function takes.
-ELEMENTS = (np.float64, np.float32, np.int64)
+ELEMENTS = (np.float64, np.float32, np.int64, np.bool_)
 # Integers, of Python's and NumPy's.
 WHOLE = frozenset({"int", "int64"})
 # The kind of the ir in which a number of a kind of Python's is computed.
