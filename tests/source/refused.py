@@ -14,7 +14,6 @@ REFUSED = {
     "arrays.flat_is_a_view",
     "arrays_without_axes.changed_in_place",
     "arrays_without_axes.in_single_precision",
-    "arrays_without_axes.powers",
     "at_last.import_of_no_module",
     "at_last.import_of_what_is_not_there",
     "at_last.operators_of_sets",
