@@ -23,6 +23,7 @@ from .state import MISSING, OF_CLASS, ArrayContents, DictContents, InstanceConte
 from .values import (
     Applied,
     Array,
+    Caught,
     Choice,
     Known,
     Lazy,
@@ -56,6 +57,8 @@ class Attributes(Objects):
             return self._known_attribute(value, name, node)
         if isinstance(value, Row):
             return self._of_row(value, name, node)
+        if isinstance(value, Caught) and name == "args" and isinstance(value.args, Row | Choice):
+            return value.args
         if isinstance(value, Lazy) and value.name == "super":
             return self._of_super(value, name, node)
         if isinstance(value, Reference):

@@ -20,6 +20,7 @@ from .iterators import TAKERS, iterated, iterator
 from .nested import transform_name
 from .numbers import FOLDED
 from .objects import member_of
+from .raising import package_of
 from .read import is_made
 from .scope import is_built_in
 from .singles import with_numbers
@@ -40,7 +41,6 @@ from .values import (
     Reference,
     Row,
     kind_of,
-    package_of,
 )
 from .walker import Walker
 

@@ -18,7 +18,7 @@ from .frames import Frame
 from .grouping import SILENT, UNCHANGED, called_silently, expect_unchanged
 from .join import Incoming
 from .policy import is_dispatching
-from .raising import Ended
+from .raising import Ended, package_of
 from .recursion import DEEPEST, Recursions
 from .refuse import SourceError, Unreadable
 from .refuse import at as refuse_at
@@ -38,7 +38,6 @@ from .values import (
     Row,
     Unset,
     nothing,
-    package_of,
 )
 from .views import let_go
 from .walker import NeedsConstant

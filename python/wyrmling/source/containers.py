@@ -15,6 +15,7 @@ from .creation import joiner_of
 from .cuts import is_computed
 from .dicts import CLASSES
 from .numbers import OPERATORS
+from .raising import is_class_or_union
 from .state import ArrayContents, DictContents, GrownContents, ListContents
 from .values import (
     STORED,
@@ -31,7 +32,6 @@ from .values import (
     Row,
     Single,
     Traced,
-    is_class_or_union,
     is_index,
     kind_of,
     sources_of,

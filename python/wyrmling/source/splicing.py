@@ -22,6 +22,7 @@ from .creation import CREATORS, FOR_VARIABLES, TRACING, Creation
 from .cuts import FILLED
 from .in_place import UNREAD_METHODS, Written, in_use, written
 from .numbers import LOGICAL
+from .raising import package_of
 from .recording import Recording, Samples, Unfit, picked
 from .state import ListContents
 from .values import (
@@ -36,7 +37,6 @@ from .values import (
     is_none,
     kind_of,
     number_of,
-    package_of,
 )
 from .walker import Walker
 

@@ -267,10 +267,10 @@ class Statements(Walker):
         if handled is None:
             self.leave("an exception is raised", node)
         handler, cls = handled
-        if isinstance(node.exc, ast.Call):
-            # What is given to it may change something, or raise.
-            self.evaluate(ast.copy_location(ast.Tuple(node.exc.args, ast.Load()), node))
-        self.handed(handler, cls)
+        given = node.exc.args if isinstance(node.exc, ast.Call) else []
+        # What is given to it may change something, or raise.
+        args = self.evaluate(ast.copy_location(ast.Tuple(given, ast.Load()), node))
+        self.handed(handler, cls, args)
 
     def _handler(self, node: ast.Raise) -> tuple[Handler, Any] | None:
         """The handler that an exception of a known class reaches."""
@@ -343,9 +343,12 @@ class Statements(Walker):
                 way.append(self.here(*values.items))
         for incoming, cls in passing.raised:
             self.resume(incoming.state)
+            name = self.serial()
+            self.state.environments[-1][name] = Row(incoming.values)
             with contextlib.suppress(Ended):
                 last()
-                self.leave("an exception is raised", node, cls)
+                kept: Any = self.state.environments[-1].pop(name)
+                self.leave("an exception is raised", node, cls, kept.items[0])
         self.meet(done, node)
         last()
 
@@ -373,9 +376,7 @@ class Statements(Walker):
             except Ended:
                 pass
         for at, one in enumerate(node.handlers):
-            group = [
-                incoming for incoming, cls in handler.raised if self._first(classes, cls) == at
-            ]
+            group = [raised for raised in handler.raised if self._first(classes, raised[1]) == at]
             if group:
                 ended += self._handle(one, group, node)
         self.meet(ended, node)
@@ -397,11 +398,12 @@ class Statements(Walker):
         return classes
 
     def _handle(
-        self, handler: ast.ExceptHandler, group: list[Incoming], node: ast.AST
+        self, handler: ast.ExceptHandler, group: list[tuple[Incoming, Any]], node: ast.AST
     ) -> list[Incoming]:
-        self.meet(group, node)
+        args = self.meet([incoming for incoming, _ in group], node)[0]
         if handler.name:
-            self.store_name(handler.name, Caught(), handler)
+            is_plain = all(cls.__str__ is BaseException.__str__ for _, cls in group)
+            self.store_name(handler.name, Caught(args, is_plain), handler)
         try:
             self.execute(handler.body)
             if handler.name:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ast
 import struct
-import types
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -334,7 +333,25 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Caught:
-    """An exception that the text has caught: refused where it is used."""
+    """An exception that was caught. ``head`` says whether its text is that of its arguments."""
+
+    args: Any = Known(None)
+    head: bool = False
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The arguments."""
+        return (self.args,)
+
+    def with_parts(self, parts: tuple[Any, ...]) -> Caught:
+        """One with others."""
+        return Caught(parts[0], self.head)
+
+    @property
+    def text(self) -> Any:
+        """What is shown of it; None if that is not known."""
+        found = self.args if self.head and isinstance(self.args, Row) else None
+        return found.items[0] if found is not None and len(found.items) == 1 else found
 
 
 ITERATORS = frozenset({"enumerate", "zip", "strict zip", "map", "filter", "reversed", "generator"})
@@ -365,7 +382,7 @@ Value = (
     | Caught
     | View
 )
-Composite = Row | Range | Closure | Applied | MethodOf | Lazy | Text | View
+Composite = Row | Range | Closure | Applied | MethodOf | Lazy | Text | View | Caught
 
 KINDS: dict[type, str] = {
     float: "float",
@@ -476,17 +493,6 @@ def nothing() -> None:
 def sample(like: Array) -> npt.NDArray[Any]:
     """An array of zeros that is like one that was seen."""
     return np.zeros(like.shape, like.dtype)
-
-
-def is_class_or_union(found: Any) -> bool:
-    """Whether this is a class of which ``|`` makes a union, or a union."""
-    own = isinstance(found, type) and type(found).__or__ is type.__or__
-    return own or isinstance(found, types.UnionType)
-
-
-def package_of(found: Any) -> str:
-    """The package that defines an object; a text of no package for what names none."""
-    return str(getattr(found, "__module__", None)).split(".")[0]
 
 
 def seen_of(number: Any) -> Any:
