@@ -48,7 +48,10 @@ class Iteration(Walker):
 
     def execute_For(self, node: ast.For) -> None:
         """``for target in iterable: …``."""
+        held = len(self.held)
         over = self.evaluate(node.iter)
+        # What it was computed of is not needed any more.
+        self.held[held:] = [over]
 
         def action(item: Any) -> None:
             self.assign(node.target, item)

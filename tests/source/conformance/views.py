@@ -305,3 +305,22 @@ def part_of_one_array_or_another(x, k):
     y[1] = x[0] ** 2
     z[2] = 0.5
     return part.sum() + (y * z).sum()
+
+
+def filled_with_powers(row, v):
+    for i in range(len(row)):
+        row[i] += v**i
+    k = 0
+    while k < len(row):
+        row[k] = row[k] * 2.0 if row[k] > 1.0 else row[k] + 1.0
+        k += 1
+    for i, value in enumerate(row.copy()):
+        row[-1 - i] -= value * 0.5
+
+
+@at(M)
+def filled_by_a_loop_over_its_length(x):
+    y = x.copy()
+    filled_with_powers(y[0], 1.5)
+    filled_with_powers(y[:, 1], x[0, 0])
+    return (y * N).sum()
