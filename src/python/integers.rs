@@ -6,7 +6,7 @@
 //!
 //! Limits: integers from -2^31 to 2^31 - 1.
 
-use numpy::{PyArray1, PyArrayDescrMethods, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -71,4 +71,21 @@ pub(super) fn integers(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Dense<
         }
     };
     Ok(Dense::from_vec(shape, values))
+}
+
+/// An array of integers or of truths, which are 1 and 0.
+///
+/// # Errors
+/// As [`integers`].
+pub(super) fn words(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Dense<u32>> {
+    match object.cast::<PyArrayDyn<bool>>() {
+        Ok(truths) => {
+            let shape = Shape::from_slice(truths.shape());
+            Ok(Dense::from_vec(
+                shape,
+                elements::<u32>(truths.as_untyped())?,
+            ))
+        }
+        Err(_) => integers(what, object),
+    }
 }

@@ -160,3 +160,31 @@ def test_attributes_and_methods_of_one_that_is_given():
         value, slope = wy.value_and_grad(f, 1, mode="source")(x, 2.0)
         assert value == pytest.approx(f(x, 2.0), rel=1e-6)
         assert slope == 0.5
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    ("f", "slope"),
+    [
+        (lambda x: np.sin(x) * x, lambda x: np.cos(x) * x + np.sin(x)),
+        (lambda x: x**3 + x**2 - 2.0**x, lambda x: 3 * x * x + 2 * x - np.log(2) * 2.0**x),
+        (lambda x: (x * np.arange(3.0)).sum() if x > 1 else x, lambda x: 3.0),
+        (lambda x: 2.0, lambda x: 0.0),
+        (lambda x: x, lambda x: 1.0),
+    ],
+)
+def test_a_gradient_by_one_is_one(f, slope, dtype):
+    x = np.array(1.5, dtype)
+    for mode in ("source", "auto", "trace"):
+        both = wy.value_and_grad(f, mode=mode)
+        for derived in (wy.grad(f, mode=mode), lambda x, both=both: both(x)[1]):
+            found = [derived(x) for _ in range(3)]
+            assert all(type(one) is np.ndarray and one.dtype == dtype for one in found)
+            assert all(one == pytest.approx(slope(1.5), rel=1e-6) for one in found)
+
+
+def test_of_a_gradient_by_one_only_the_first_is_read():
+    for transform in (wy.hessian, wy.jacrev, wy.jacfwd):
+        with pytest.raises(wy.SourceError, match="another derivative than grad"):
+            transform(lambda x: x * x, mode="source")(np.array(1.5))
+        assert transform(lambda x: x * x)(np.array(1.5)).shape == ()

@@ -258,16 +258,15 @@ def test_integers_that_do_not_fit() -> None:
                 read(np.array([i]), 0.5)
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.uint32, np.uint64, ">i8", bool])
+@pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.uint32, np.uint64, ">i8"])
 def test_other_element_types(dtype: Any) -> None:
     """They are refused when read, and traced else."""
     given = np.array([1, 0]).astype(dtype)
     with pytest.raises(wy.SourceError, match=r"argument 1, an ndarray of .*, is not supported"):
         wy.grad(total, mode="source")(TABLE, given)
-    if dtype is not bool:
-        assert np.allclose(
-            wy.grad(total, mode="auto")(TABLE, given), wy.grad(total)(TABLE, np.array([1, 0]))
-        )
+    assert np.allclose(
+        wy.grad(total, mode="auto")(TABLE, given), wy.grad(total)(TABLE, np.array([1, 0]))
+    )
 
 
 @pytest.mark.parametrize(
@@ -276,7 +275,6 @@ def test_other_element_types(dtype: Any) -> None:
         lambda p, x: (p + 1)[0] * x,
         lambda p, x: p.sum() * x,
         lambda p, x: np.sum(p * x),
-        lambda p, x: x * np.array([p, p]).sum(),
         lambda p, x: p[p][0] * x,
         lambda p, x: (p > 0).sum() * x,
         lambda p, x: p.astype(float)[0] * x,
@@ -284,11 +282,33 @@ def test_other_element_types(dtype: Any) -> None:
         lambda p, x: np.zeros((4, 2))[p, 0].sum() * x,
     ],
 )
-def test_whole_arrays_are_refused(function: Callable[..., Any]) -> None:
-    """With another number nowhere: where it is not refused, it is right."""
-    given = np.array([1, 2])
+def test_arithmetic_of_whole_arrays(function: Callable[..., Any]) -> None:
+    """As NumPy's, and for other integers."""
+    read = compiled(function)
+    for given in (np.array([1, 1]), np.array([0, 1]), np.array([-1, 0]), np.array([1, -2])):
+        assert read(given, 1.5) == function(given, 1.5)
+        assert wy.grad(function, 1, mode="source")(given, 1.5) == function(given, 1.0)
+
+
+def test_an_array_of_integers_and_a_list() -> None:
+    """An array that is made of arrays of integers has none."""
     with pytest.raises(wy.SourceError, match="integers"):
-        compiled(function)(given, 1.5)
+        compiled(lambda p, x: x * np.array([p, p]).sum())(np.array([1, 2]), 1.5)
+
+
+def test_truths_of_other_lengths_and_numbers() -> None:
+    """One program for all masks of an argument."""
+
+    def some(x: Any, mask: Any) -> Any:
+        return (x[mask] ** 2).sum() + (x * mask).sum() * len(mask)
+
+    slope = wy.grad(some, mode="source")
+    for mask in ([True, False], [False] * 3, [True] * 3, [], [False, True, True, False]):
+        given = np.array(mask, bool)
+        x = np.arange(1.0, len(mask) + 1.0)
+        np.testing.assert_array_equal(slope(x, given), given * (2 * x + len(mask)))
+    with pytest.raises(IndexError):
+        slope(np.ones(3), np.array([True, False]))
 
 
 def test_results_and_derivatives_by_integers() -> None:

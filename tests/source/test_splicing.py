@@ -80,15 +80,16 @@ def test_names_of_one_array_see_a_write():
 def test_writes_that_would_reach_a_view_are_refused():
     def through(x):
         y = x * 2
-        row = y[1:]
+        row = y[:, None]
+        row = row.T
         row[0] = 5.0
         return y
 
     def beneath(x):
         y = x * 2
-        row = y[1:]
+        rows = [y[1:]]
         y[1] = 5.0
-        return np.sum(row)
+        return np.sum(rows[0])
 
     def argument(x):
         x[0] = 1.0

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from .._core import is_boolean
+from .answers import answered, as_floats, integer_of
 from .containers import is_slice
 from .creation import Creation
 from .cuts import filled_part, with_cut
-from .splicing import integer_of, number_in
-from .state import ArrayContents, ListContents, names_of, reachable
+from .splicing import number_in
+from .state import ArrayContents, CellContents, ListContents, names_of, reachable
 from .values import (
     REAL,
     WHOLE,
@@ -38,6 +39,7 @@ from .values import (
     kind_of,
     number_of,
 )
+from .views import as_view, write_back
 
 WRITE = "copy it first, or make a new array"
 ALL = Known(slice(None))
@@ -95,12 +97,20 @@ class Arrays(Creation):
 
     def array_item(self, value: Any, index: Any, node: ast.AST) -> Any:
         """An item or slice of an array."""
-        array = self.array_of(value)
         if isinstance(index, Choice):
             return self.distribute(index, lambda one: self.array_item(value, one, node), node)
+        return as_view(value, index, self._picked_out(value, index, node))
+
+    def _picked_out(self, value: Any, index: Any, node: ast.AST) -> Any:
+        array = self.array_of(value)
         if index == Row(()) and (kind_of(value) or (isinstance(array, Array) and not array.shape)):
             return number_in(self, value)
         index = self._with_integers(index, node)
+        if isinstance(array, Traced):
+            parts = index.items if isinstance(index, Row) else (index,)
+            if self._looks_up(array.variable, parts):
+                found = self.array_item(as_floats(self, array), index, node)
+                return answered(self, found, array, node)
         if isinstance(array, Array):
             if _is_mask(index):
                 return self._masked(value, array, index, node)
@@ -125,8 +135,15 @@ class Arrays(Creation):
                 if not others:
                     return found
                 return self.array_item(found, Row((ALL, *others)), node)
+            if len(array.shape) == 2 == len(parts) and all(map(self._are_places, parts)):
+                return self.call(self.written_out("paired", node), [value, *parts], {}, node)
+            places = [at for at, part in enumerate(parts) if self._are_places(part)]
+            if len(places) == 1 < len(parts) and not isinstance(parts[places[0]], Known):
+                found = self._rows_and_parts(value, parts, places[0], node)
+                if found is not None:
+                    return found
             places = self.array_of(index)
-            if is_integers(places):
+            if is_integers(places) and not is_integers(array):
                 return self._rows(array, places, node)
         return self.array_call(_item, [value, self._index(index, node)], {}, node)
 
@@ -141,6 +158,36 @@ class Arrays(Creation):
             shape = Known((-1, *array.shape[axes:]))
             value = self.array_call(np.reshape, [value, shape], {}, node)
         return self.array_call(_rows_at, [value, numbers], {}, node)
+
+    def _rows_and_parts(
+        self, value: Any, parts: Sequence[Any], at: int, node: ast.AST
+    ) -> Any | None:
+        """``x[2, places, 1:]``, as ``x[2][places][:, 1:]``, and ``x[:, places]`` by exchanging
+        axes; None for another order.
+        """
+        before, places, after = parts[:at], parts[at], parts[at + 1 :]
+        array = self.array_of(places)
+        axes = len(array.variable.shape if isinstance(array, Traced) else array.shape)
+        if all(map(is_index, before)) and all(is_index(one) or is_slice(one) for one in after):
+            found = self.array_item(value, Row(tuple(before)), node) if before else value
+            found = self.array_item(found, places, node)
+            return self.array_item(found, Row((*[ALL] * axes, *after)), node) if after else found
+        if axes == 1 and not after and not any(map(is_index, before)):
+            if any(map(_is_short, before)):
+                value = self.array_item(value, Row(tuple(before)), node)
+            ends = Known(at), Known(0)
+            turned = self.array_call(np.moveaxis, [value, *ends], {}, node)
+            found = self.array_item(turned, places, node)
+            return self.array_call(np.moveaxis, [found, *ends[::-1]], {}, node)
+        return None
+
+    def _are_places(self, index: Any) -> bool:
+        """Whether an index is an array of integers, known or not."""
+        array = self.array_of(index)
+        if isinstance(array, Known) and isinstance(array.object, np.ndarray):
+            array = array.object
+        found = array.variable if isinstance(array, Traced) else array
+        return getattr(found, "dtype", None) == np.int64 and len(found.shape) > 0
 
     def _has_rows(self, value: Any, array: Array, mask: Traced) -> bool:
         """Whether what is assigned by a mask has a row for each place."""
@@ -174,7 +221,7 @@ class Arrays(Creation):
             return None
         return [Row((one, *rest)) if rest else one for one in items]
 
-    def _looks_up(self, array: Array, parts: Sequence[Any]) -> bool:
+    def _looks_up(self, array: Any, parts: Sequence[Any]) -> bool:
         """Whether these are integers and slices, and not all of them known."""
         places = [part for part in parts if is_index(part)]
         slices = [part for part in parts if is_slice(part)]
@@ -274,6 +321,12 @@ class Arrays(Creation):
         if listed is not None:
             self._store_rows(owner, listed, value, node)
             return
+        are_pairs = len(parts) == 2 == len(array.shape)
+        known = all(isinstance(part, Known) for part in parts)
+        if not known and all(map(self._are_places, parts)) and (len(parts) == 1 or are_pairs):
+            name = "paired_store" if are_pairs else "placed_store"
+            self.call(self.written_out(name, node), [owner, *parts, value], {}, node)
+            return
         # Places are computed on several ways, on which the value has to stay what it is.
         with self.holding(value):
             if self._looks_up(array, parts):
@@ -337,6 +390,10 @@ class Arrays(Creation):
             )
         if not fits or (before.shape, before.dtype) != (after.shape, after.dtype):
             self.refuse(node, "such an operator in place on an array", "write x = x + …")
+        if isinstance(owner, Array):
+            assert owner.view is not None
+            write_back(self, owner.view, after, node)
+            return
         self._no_views(owner, node)
         self.store(owner, ArrayContents(replace(before, id=after.id)), node)
 
@@ -366,12 +423,14 @@ class Arrays(Creation):
         """
         for names in self.state.environments:
             for name, value in names.items():
-                if isinstance(value, Array) and owner.address in value.bases:
-                    names[name] = WRITTEN
+                names[name] = _as_written(value, owner.address)
         values = [*names_of(self.state), *self.held[: self.statement]]
         for address in reachable(self.state, values):
             contents = self.state.heap[address]
-            if not isinstance(contents, Lost):
+            if isinstance(contents, CellContents):
+                made = _as_written(contents.value, owner.address)
+                self.state.heap[address] = replace(contents, value=made)
+            elif not isinstance(contents, Lost):
                 values += contents.parts
         if any(_is_view(value, owner.address) for value in values):
             self.refuse(
@@ -392,6 +451,13 @@ def _is_cross(index: Any) -> bool:
 def _is_short(index: Any) -> bool:
     """Whether a slice may leave out something."""
     return any(not isinstance(end, Known) or end.object is not None for end in index.over)
+
+
+def _as_written(value: Any, address: int) -> Any:
+    """What a name stands for after a write to the array at an address."""
+    if not (isinstance(value, Array) and address in value.bases):
+        return value
+    return WRITTEN if value.view is None else value.view
 
 
 def _is_view(value: Any, address: int) -> bool:

@@ -9,18 +9,21 @@ import ast
 import functools
 import types
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .._core import Variable
 from ..variable import REFUSED
+from .answers import as_floats
 from .objects import Objects, member_of
 from .singles import METHODS
 from .state import MISSING, OF_CLASS, ArrayContents, DictContents, InstanceContents
 from .values import (
     Applied,
     Array,
+    Caught,
     Choice,
     Known,
     Lazy,
@@ -54,6 +57,8 @@ class Attributes(Objects):
             return self._known_attribute(value, name, node)
         if isinstance(value, Row):
             return self._of_row(value, name, node)
+        if isinstance(value, Caught) and name == "args" and isinstance(value.args, Row | Choice):
+            return value.args
         if isinstance(value, Lazy) and value.name == "super":
             return self._of_super(value, name, node)
         if isinstance(value, Reference):
@@ -71,7 +76,8 @@ class Attributes(Objects):
         if isinstance(value, Single):
             return self._of_single(value, name, node)
         if isinstance(value, Traced):
-            return self._method(np.ndarray, name, value, node)
+            like = replace(as_floats(self, value), dtype=value.variable.dtype)
+            return self._array_attribute(value, like, name, node)
         if isinstance(value, Array):
             return self._array_attribute(value, value, name, node)
         if isinstance(value, Number):

@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 
 from . import caching
+from .answers import integer_of
 from .creation import is_quadrature
 from .iterators import TAKERS, iterated, iterator
 from .nested import transform_name
 from .numbers import FOLDED
 from .objects import member_of
+from .raising import package_of
 from .read import is_made
 from .scope import is_built_in
 from .singles import with_numbers
-from .splicing import integer_of, is_own_function, is_primitive, number_in, own_of_scipy
+from .splicing import is_own_function, is_primitive, number_in, own_of_scipy
 from .stand_ins import stand_in
 from .state import DictContents, InstanceContents, SetContents
 from .values import (
@@ -39,7 +41,6 @@ from .values import (
     Reference,
     Row,
     kind_of,
-    package_of,
 )
 from .walker import Walker
 

@@ -18,7 +18,7 @@ from .frames import Frame
 from .grouping import SILENT, UNCHANGED, called_silently, expect_unchanged
 from .join import Incoming
 from .policy import is_dispatching
-from .raising import Ended
+from .raising import Ended, package_of
 from .recursion import DEEPEST, Recursions
 from .refuse import SourceError, Unreadable
 from .refuse import at as refuse_at
@@ -38,8 +38,8 @@ from .values import (
     Row,
     Unset,
     nothing,
-    package_of,
 )
+from .views import let_go
 from .walker import NeedsConstant
 
 # Functions that go through all of a list, and keep nothing of it.
@@ -309,7 +309,9 @@ class Calls(Recursions, Caching):
         scope = self.scope_of(function.node)
         frame = Frame(function.node, function.reading, function.names, scope)
         frame.place, frame.recursion = place, recursion
-        with self.holding(function, *bound.values()):
+        views = let_go(self.held, bound.values())
+        others = [value for value in bound.values() if not any(value is one for one in views)]
+        with self.holding(function, *others):
             frame.cells = self._cells(function, bound)
             with self.holding(*frame.cells.values()):
                 return self.walk_body(frame, bound)

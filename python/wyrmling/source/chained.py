@@ -71,8 +71,9 @@ def program(
     """
     wrt = _differentiated(chain, arguments)
     leaves, args, kwargs = _given(arguments, wrt)
-    if any(isinstance(leaves[number], np.ndarray) and not leaves[number].shape for number in wrt):
-        raise refuse.unsupported("a derivative by an array without axes")
+    numbers = [number for number in wrt if programs.is_without_axes(leaves[number])]
+    if numbers and [one.name for one in chain] not in (["grad"], ["value_and_grad"]):
+        raise refuse.unsupported("another derivative than grad by an array without axes")
     found = specialise(f, args, kwargs, varying=varying, settles=settles)
     if as_traced and wrt and found.asks_kind:
         raise refuse.unsupported("a question for the kind of what may be differentiated")
@@ -91,7 +92,8 @@ def program(
         found.function,
         list(found.inputs),
         [*[by_place[place] for place in found.inputs[:given]], *found.captured],
-        {leaf: at for at, leaf in enumerate(found.leaves)},
+        {leaf: at for at, leaf in enumerate(found.leaves)}
+        | _without_axes(arguments, numbers, found),
         found.whole,
         found.needs,
         found.build if found.tagged else None,
@@ -130,6 +132,12 @@ def program(
     if chain and made.printed is not None:
         made = with_printing(made, simple)
     return made
+
+
+def _without_axes(arguments: Arguments, numbers: Sequence[int], found: Any) -> dict[int, int]:
+    """The parameters that are the numbers of arrays without axes."""
+    places = [(number, arguments.places[number].item(())) for number in numbers]
+    return {number: found.inputs.index(at) for number, at in places if at in found.inputs}
 
 
 def _given(

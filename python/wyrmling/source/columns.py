@@ -60,6 +60,14 @@ class RowForm:
 ItemForm = NumberForm | ArrayForm | RowForm
 
 
+@dataclass(frozen=True, slots=True)
+class Retag:
+    """The tag of a choice, counted in another order."""
+
+    tag: int
+    order: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Packed:
     """A column of a list of known length, for a path that arrives where it is not known: the

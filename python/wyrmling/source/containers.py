@@ -15,6 +15,7 @@ from .creation import joiner_of
 from .cuts import is_computed
 from .dicts import CLASSES
 from .numbers import OPERATORS
+from .raising import is_class_or_union
 from .state import ArrayContents, DictContents, GrownContents, ListContents
 from .values import (
     STORED,
@@ -31,11 +32,11 @@ from .values import (
     Row,
     Single,
     Traced,
-    is_class_or_union,
     is_index,
     kind_of,
     sources_of,
 )
+from .views import store_in_view
 from .walker import COMPUTED_INDEX, LONGEST_UNROLLED, Walker
 
 LONGEST_PICKED = 64
@@ -336,6 +337,9 @@ class Containers(Walker):
             return
         if not self._takes_keys(owner):
             index = self.as_index(index, node)
+        if isinstance(owner, Array) and owner.view is not None:
+            store_in_view(self, owner.view, index, value, node)
+            return
         if isinstance(owner, Array):
             self.refuse(
                 node,

@@ -18,9 +18,10 @@ import numpy as np
 from .._core import Variable
 from ..ragged import Ragged
 from . import scope as places
+from .answers import truths_of
 from .arguments import Opened
+from .columns import Retag
 from .form import refuse_own_methods
-from .join import Retag
 from .refuse import Unreadable
 from .state import CellContents, DictContents, ListContents
 from .values import (
@@ -35,8 +36,10 @@ from .values import (
     Reference,
     Row,
     Single,
+    Traced,
     Unset,
 )
+from .views import looked_up
 from .walker import Restart, Walker
 
 
@@ -98,7 +101,7 @@ class Environment(Walker):
             # It is set on some of the ways to here.
             value = self._set_only(value, node)
             self.bind(name, value)
-        return value
+        return looked_up(self, value, node)
 
     def _set_only(self, value: Choice, node: ast.AST) -> Any:
         """A choice without what is unset; the program leaves where that is chosen."""
@@ -211,7 +214,7 @@ class Environment(Walker):
         if kind in (list, dict):
             return self._container(found, place, node)
         if isinstance(found, np.ndarray):
-            advice = "make it an array of float64, float32 or int64"
+            advice = "make it an array of float64, float32, int64 or bool"
             self.refuse(node, _title(f"{kind.__name__} of {found.dtype}", place), advice)
         if isinstance(found, set | bytearray):
             self.refuse(node, _title(kind.__name__, place), "make it a tuple")
@@ -234,6 +237,19 @@ class Environment(Walker):
         else:
             self.needs.expect(place, found)
         return Known(found, place)
+
+    def outer_array(self, found: Any, place: Any, node: ast.AST) -> Array | Traced:
+        """An array of the caller's, which becomes a parameter of the program."""
+        whole = found.dtype == np.int64
+        if whole and (found != found.astype(np.int32)).any():
+            self.refuse(node, "an array of integers of more than 32 bits", "use smaller integers")
+        made = self.builder.parameter(0, "array", found)
+        self.shapes.append((place, found.shape))
+        if found.dtype == np.bool_:
+            return truths_of(made, found)
+        self.outer_arrays[made] = place
+        outer = frozenset({place})
+        return Array(made, found.dtype, found.shape, outer=outer, example=found if whole else None)
 
     def _container(self, found: Any, place: Any, node: ast.AST) -> Any:
         """A list or dict that exists outside: the function may not write to it. One that is in two

@@ -72,7 +72,8 @@ def _renamed(value: Any, moved: dict[int, int]) -> Any:
     if isinstance(value, Array):
         if value.bases.isdisjoint(moved):
             return value
-        return replace(value, bases=frozenset(moved.get(one, one) for one in value.bases))
+        bases = frozenset(moved.get(one, one) for one in value.bases)
+        return replace(value, bases=bases, view=_renamed(value.view, moved))
     if isinstance(value, Composite):
         return value.with_parts(tuple(_renamed(part, moved) for part in value.parts))
     if isinstance(value, Choice):

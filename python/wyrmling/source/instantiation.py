@@ -22,10 +22,11 @@ import numpy as np
 from .dicts import CLASSES as CLASSES_OF_DICTS
 from .form import refuse_own_methods
 from .objects import member_of
+from .raising import package_of
 from .scope import FUNCTION, HEAP_TYPE, Names, Place
 from .standard import INSTANCES
 from .state import InstanceContents
-from .values import Known, Reference, Row, package_of
+from .values import Known, Reference, Row
 from .walker import Walker
 
 

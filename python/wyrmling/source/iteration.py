@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from .answers import as_floats
 from .cuts import known_array
 from .iterators import iterated
 from .join import Incoming
 from .loops import Grew, Turns
 from .raising import Ended
 from .state import DictContents, GrownContents, ListContents, addresses
-from .values import Array, Choice, Known, Lazy, Range, Reference, Row, sources_of
+from .values import Array, Choice, Known, Lazy, Range, Reference, Row, Traced, sources_of
 from .walker import LONGEST_UNROLLED, NeedsConstant, Walker
 
 LONGER = "append to another list"
@@ -47,7 +48,10 @@ class Iteration(Walker):
 
     def execute_For(self, node: ast.For) -> None:
         """``for target in iterable: …``."""
+        held = len(self.held)
         over = self.evaluate(node.iter)
+        # What it was computed of is not needed any more.
+        self.held[held:] = [over]
 
         def action(item: Any) -> None:
             self.assign(node.target, item)
@@ -204,6 +208,8 @@ class Iteration(Walker):
         known = over.object if isinstance(over, Known) else None
         if isinstance(known, np.ndarray) and known.ndim and len(known) > LONGEST_UNROLLED:
             array = over = known_array(self, known)
+        if isinstance(array, Traced):
+            array = as_floats(self, array)
         if isinstance(array, Array) and array.shape:
             return self.length(array, node), lambda at: self.array_item(over, at, node)
         if isinstance(over, Lazy) and over.name == "enumerate":

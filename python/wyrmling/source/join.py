@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .columns import Packed, form_of_lists, parts_of, references_of, single_forms
+from .columns import Packed, Retag, form_of_lists, parts_of, references_of, single_forms
 from .exchange import with_exchanged
 from .state import (
     NOT_MOVED,
@@ -43,6 +43,7 @@ from .values import (
     Traced,
     Unset,
     Value,
+    View,
     kind_of,
     same_object,
     sources_of,
@@ -66,14 +67,6 @@ class Incoming:
 
     state: State
     values: tuple[Any, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Retag:
-    """The tag of a choice, counted in another order."""
-
-    tag: int
-    order: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -202,6 +195,11 @@ class Merge:
             return self._choose(path, given)
         if Unset in classes:
             return self._unset(path, given, present)
+        if View in classes:
+            # Where the array was not written to, the part is what it was.
+            given = [getattr(v, "view", None) or v for v in given]
+            present = [v for v in given if v is not None]
+            first, classes = present[0], set(map(type, present))
         arrays = self._arrays(given) if Array in classes or Reference in classes else None
         if arrays is not None:
             return self._array(path, arrays, [one for one in arrays if one is not None], whole)
@@ -305,7 +303,9 @@ class Merge:
         if shared:
             self.layout[path] = f"view of {shared}"
         if path not in self.forced and whole and all(v.id == first.id for v in present):
-            return replace(first, bases=bases, outer=outer, computed=computed)
+            # They are one part of one array, if they are.
+            view = first.view if all(v.view == first.view for v in present) else None
+            return replace(first, bases=bases, outer=outer, computed=computed, view=view)
         self.layout[path] = f"array {first.dtype} {first.shape} {shared} {computed}"
         self.slots.append(Slot("array", first, given))
         made = self.make("array", first)

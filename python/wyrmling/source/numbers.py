@@ -141,10 +141,13 @@ class Numbers(Walker):
         """An operator on two values."""
         if isinstance(left, Single) or isinstance(right, Single):
             own = self.class_of(left) is not None or self.class_of(right) is not None
-            if operator == "Pow" or own:
-                # NumPy takes another way to powers of arrays than to those of numbers.
+            if own:
                 self.refuse(node, "this operator on an array without axes", "use float(...) of it")
+            is_power = operator == "Pow"
             left, right = number_of(left), number_of(right)
+            if is_power and kind_of(left) is not None and kind_of(right) is not None:
+                # NumPy takes another way to powers of arrays than to those of numbers.
+                return self.array_call(np.power, [left, right], {}, node)
         if isinstance(left, Choice):
             return self.distribute(left, lambda one: self.binary(operator, one, right, node), node)
         if isinstance(right, Choice):

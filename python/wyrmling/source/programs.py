@@ -138,6 +138,11 @@ def kind_of(leaf: Any) -> str | None:
     return "float32" if type(leaf) is np.float32 else None
 
 
+def is_without_axes(leaf: Any) -> bool:
+    """Whether this is an array without axes, which programs have as its number."""
+    return isinstance(leaf, np.ndarray) and not leaf.shape
+
+
 def only(program: Program, results: Sequence[int]) -> IrFunction:
     """The function that returns these results alone."""
     if list(results) == list(range(len(program.function.results))):
@@ -211,6 +216,9 @@ class Results:
     def gradient(self, number: int, value: int | None) -> Any:
         """The form of the gradient by a leaf; zeros if nothing depends on it."""
         leaf = self.arguments.leaves[number]
+        if value is not None and is_without_axes(leaf):
+            kind = "float32" if leaf.dtype == np.float32 else "float"
+            return Make(np.asarray, [self.leaf(value, kind)])
         if value is not None:
             return self.leaf(value, kind_of(leaf) or "float")
         if isinstance(leaf, np.ndarray):

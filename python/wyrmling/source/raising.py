@@ -21,6 +21,10 @@ PLAIN = frozenset(
 """The classes of objects of which it is known what operations Python has for them."""
 
 
+UNKNOWN = Known(None)
+"""The arguments of an exception that Python raises itself."""
+
+
 class Ended(Exception):
     """The path that was followed goes no further."""
 
@@ -33,6 +37,17 @@ def is_plain(cls: type) -> bool:
         return False
     own = [one for one in cls.__mro__ if vars(builtins).get(one.__name__) != one]
     return not any({"__init__", "__new__"} & vars(one).keys() for one in own)
+
+
+def is_class_or_union(found: Any) -> bool:
+    """Whether this is a class of which ``|`` makes a union, or a union."""
+    own = isinstance(found, type) and type(found).__or__ is type.__or__
+    return own or isinstance(found, types.UnionType)
+
+
+def package_of(found: Any) -> str:
+    """The package that defines an object; a text of no package for what names none."""
+    return str(getattr(found, "__module__", None)).split(".")[0]
 
 
 class Raising(Operations):
@@ -63,9 +78,9 @@ class Raising(Operations):
                 return None
         return None
 
-    def handed(self, handler: Handler, cls: type[BaseException]) -> NoReturn:
-        """Ends the path at a handler."""
-        handler.raised.append((self.leaving(handler.around), cls))
+    def handed(self, handler: Handler, cls: type[BaseException], args: Any = UNKNOWN) -> NoReturn:
+        """Ends the path at a handler, with the arguments of the exception."""
+        handler.raised.append((self.leaving(handler.around, args), cls))
         raise Ended
 
     def guard(
@@ -96,7 +111,13 @@ class Raising(Operations):
                 )
         self.leave(text, node)
 
-    def leave(self, text: str, node: ast.AST, error: type[Exception] | None = None) -> NoReturn:
+    def leave(
+        self,
+        text: str,
+        node: ast.AST,
+        error: type[Exception] | None = None,
+        args: Any = UNKNOWN,
+    ) -> NoReturn:
         """Ends the path: where nothing handles the exception, whoever runs the program calls the
         Python function instead.
         """
@@ -104,6 +125,6 @@ class Raising(Operations):
         if error is not None and is_plain(error):
             handler = self.handler_of(error)
             if handler is not None:
-                self.handed(handler, error)
+                self.handed(handler, error, args)
         self.builder.leave(self.exit(text, node))
         raise Ended

@@ -34,6 +34,8 @@ class Recording:
     # cross-entropy.
     places: bool = False
     single: bool = False
+    # Whether there is an array of integers, beside which integers stay what they are.
+    whole: bool = False
     # Whether there is an integer of NumPy's, which functions are given as a float.
     integer: bool = False
 

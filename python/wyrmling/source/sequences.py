@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .answers import as_floats
 from .iterators import iterated
 from .numbers import FOLDED
 from .state import DictContents, GrownContents, ListContents, SetContents
@@ -23,6 +24,7 @@ from .values import (
     Range,
     Reference,
     Row,
+    Traced,
     kind_of,
 )
 from .walker import LONGEST_UNROLLED, OTHER_LENGTH, Walker
@@ -56,6 +58,8 @@ class Sequences(Walker):
         if isinstance(value, Choice):
             return self.distribute(value, lambda one: self.length(one, node), node)
         value = self.array_of(value)
+        if isinstance(value, Traced):
+            value = as_floats(self, value)
         if isinstance(value, Known):
             return self._known_length(value, node)
         if isinstance(value, Row):
@@ -135,6 +139,8 @@ class Sequences(Walker):
             return self.listed(over, node)
         given = over
         over = self.array_of(over)
+        if isinstance(over, Traced):
+            over = as_floats(self, over)
         if isinstance(over, Row):
             return list(over.items)
         if isinstance(over, Reference):

@@ -17,10 +17,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import _core, _names
+from .answers import signed
 from .creation import CREATORS, FOR_VARIABLES, TRACING, Creation
 from .cuts import FILLED
 from .in_place import UNREAD_METHODS, Written, in_use, written
 from .numbers import LOGICAL
+from .raising import package_of
 from .recording import Recording, Samples, Unfit, picked
 from .state import ListContents
 from .values import (
@@ -35,7 +37,6 @@ from .values import (
     is_none,
     kind_of,
     number_of,
-    package_of,
 )
 from .walker import Walker
 
@@ -189,13 +190,15 @@ class Splicing(Creation):
         target = keywords["out"] if writes.way == "out" else next(iter(args), None)
         if isinstance(target, Row) and len(target.items) == 1:
             target = target.items[0]
-        if not (isinstance(target, Reference) and self.is_array(target)):
+        own = isinstance(target, Reference) or getattr(target, "view", None) is not None
+        if not (own and self.is_array(target)):
             self.refuse(node, f"{writes.label} that writes to such an array", "use what it returns")
         given = [target, *args] if writes.way == "out" else args
         made = self.array_call(writes, given, named, node)
         # Of views in use those that are given have been read.
         read = [id(one) for one in (*args, *keywords.values())]
-        with in_use(self, [one for one in self.held[self.statement :] if id(one) not in read]):
+        held = [getattr(one, "owner", one) for one in self.held[self.statement :]]
+        with in_use(self, [one for one in held if id(one) not in read]):
             self.replace_array(target, made, node)
         return target if writes.way == "out" else Known(None)
 
@@ -252,6 +255,7 @@ class Splicing(Creation):
         recording.sliced = taken and is_integers(self.array_of(args[0]))
         weak = whole or getattr(function, "__module__", "") == "_operator"
         weak = weak and inner is not np.float_power
+        recording.whole = weak and any(map(self._is_whole_array, args))
         recording.single = weak and function not in LOGICAL and self._is_single(args)
         given = [self._argument(one, recording, node, whole) for one in args]
         named = {k: self._argument(one, recording, node, whole) for k, one in keywords.items()}
@@ -400,9 +404,9 @@ class Splicing(Creation):
         """What stands for an argument in the two recordings, and in NumPy's own run."""
         array = self.array_of(value)
         if isinstance(array, Array):
-            if is_integers(array) and not recording.takes_integers:
-                self.refuse(node, "an array of integers here", "use its elements, or floats")
-            return self._array_argument(value, array, recording)
+            if not is_integers(array) or recording.takes_integers:
+                return self._array_argument(value, array, recording)
+            value = signed(array)
         if recording.places and isinstance(value, Number) and value.kind in WHOLE:
             first, second = _core.IndexInput(0), _core.IndexInput(0)
             recording.inputs.append((first, self.index_of(self.as_int(value), node)))
@@ -425,9 +429,14 @@ class Splicing(Creation):
         if isinstance(value, Number):
             if value.kind in ("float", "float64", "float32"):
                 return self._number_argument(value, value.id, recording)
-            if whole and value.kind in WHOLE and value.seen is None:
+            if (whole or recording.whole) and value.kind in WHOLE and value.seen is None:
                 return self._number_argument(value, self.as_real(value, "float", node), recording)
         return self.plain_of(value, node)
+
+    def _is_whole_array(self, value: Any) -> bool:
+        array = self.array_of(value)
+        is_traced = isinstance(array, Traced) and array.variable.dtype == np.int64
+        return is_traced or is_integers(array)
 
     def _is_single(self, values: Sequence[Any]) -> bool:
         """Whether the arrays and NumPy's numbers among these are float32, and there is one."""
@@ -446,16 +455,20 @@ class Splicing(Creation):
         if weak:
             self.ask_kind(value)
             held = self.apply("cast", held, dtype="float32")
+        whole = recording.whole and value.kind in WHOLE
         made = []
-        for number in (0.8125, 1.1875):
-            variable = _core.Input(np.float32(number) if single else number)
+        for number in (1.25, 1.75) if whole else (0.8125, 1.1875):
+            leaf = _core.Input(np.float32(number) if single else number)
+            variable = leaf.astype(int) if whole else leaf
             own = value.kind in ("float", "int") and not single
-            made.append((variable, _core.as_number(variable) if own else variable))
+            made.append((leaf, _core.as_number(variable) if own else variable))
         recording.inputs.append((made[0][0], held))
         recording.others.append(made[1][0])
         if value.kind == "int64":
-            recording.integer = True
+            recording.integer = not recording.whole
             return Samples(made[0][1], made[1][1], np.int64(1))
+        if whole:
+            return Samples(made[0][1], made[1][1], 1)
         kinds: dict[str, Any] = {"float64": np.float64, "float32": np.float32}
         return Samples(made[0][1], made[1][1], kinds.get(value.kind, float)(0.8125))
 
@@ -473,21 +486,6 @@ class Splicing(Creation):
 
 
 VALUES: frozenset[Any] = frozenset({np.where, np.clip, np.dot, np.stack, np.full_like})
-
-
-def integer_of(walker: Walker, value: Any, node: ast.AST) -> Any:
-    """An integer that was recorded, as that of ``argmax``, as a number; anything else as it is."""
-    if not isinstance(value, Traced) or value.computed:
-        return value
-    found = value.variable
-    if found.shape or found.dtype.kind not in "iu":
-        return value
-    inputs = [one for one, _ in value.inputs]
-    made = walker.builder.splice([found], inputs, [id for _, id in value.inputs])[0]
-    if walker.builder.kind(made) == "index":
-        return Number("int64", walker.compute("index_to_signed", made))
-    exit = walker.exit("no integer of 64 bits", node)
-    return Number("int64", walker.compute("float_to_int", made, exit=exit))
 
 
 def number_in(walker: Walker, value: Any) -> Any:

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from . import standard, standard_arrays
+from .answers import integer_of
 from .copying import FUNCTIONS, copied
 from .grouping import grouped
-from .splicing import integer_of
 from .values import (
     CLASSES,
     Applied,

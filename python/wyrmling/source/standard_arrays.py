@@ -249,6 +249,24 @@ def crossed(x, rows, columns):
     return np.stack([x[i][columns] for i in rows])
 
 
+def paired(x, rows, columns):
+    rows, columns = np.broadcast_arrays(rows, columns)
+    return np.take_along_axis(x[rows], columns[..., None], axis=-1)[..., 0]
+
+
+def placed_store(x, places, values):
+    given = np.broadcast_to(values, (*places.shape, *x.shape[1:]))
+    for index in ndindex(places.shape):
+        x[places[index]] = given[index]
+
+
+def paired_store(x, rows, columns, values):
+    rows, columns = np.broadcast_arrays(rows, columns)
+    given = np.broadcast_to(values, rows.shape)
+    for index in ndindex(rows.shape):
+        x[rows[index], columns[index]] = given[index]
+
+
 def crossed_store(x, rows, columns, values):
     given = np.broadcast_to(values, (len(rows), len(columns)))
     for i in range(len(rows)):

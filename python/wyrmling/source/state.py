@@ -23,6 +23,7 @@ from .values import (
     Reference,
     Unset,
     Value,
+    View,
     is_iterator,
 )
 
@@ -334,7 +335,7 @@ def differing(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterable[str]:
 
 def bases_of(value: Any) -> frozenset[int]:
     """The addresses of arrays of which a value is a view, or has one among its parts."""
-    if isinstance(value, Array):
+    if isinstance(value, Array | View):
         return value.bases
     if isinstance(value, Composite):
         return frozenset().union(*map(bases_of, value.parts))

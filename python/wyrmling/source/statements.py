@@ -22,6 +22,7 @@ from .join import Incoming
 from .raising import Ended, is_plain
 from .state import ArrayContents, DictContents, GrownContents, InstanceContents, ListContents
 from .values import Array, Caught, Choice, Known, Reference, Row, Single, Unset, is_none
+from .views import looked_up
 from .walker import Walker
 
 REFUSING = (TypeError, AttributeError)
@@ -209,17 +210,25 @@ class Statements(Walker):
                 if method is not None:
                     return self.call(method, [value], {}, node)
             elif isinstance(contents, ArrayContents):
-                made = self.binary(operator, before, value, node)
-                given = self.array_of(value)
-                if isinstance(given, Array) and given.shape:
-                    made = self.array_call(_in_shape, [made, before], {}, node)
-                self.replace_array(before, made, node)
+                self.replace_array(before, self._in_shape(operator, before, value, node), node)
                 return before
             elif not isinstance(contents, ListContents):
                 self.refuse(node, "an operator in place on this", "write x = x | …")
+        if isinstance(before, Array) and before.view is not None:
+            made = self._in_shape(operator, before, value, node)
+            self.replace_array(before, made, node)
+            return looked_up(self, before.view, node)
         if self.is_array(before):
             self.refuse(node, "an operator in place on an array", "write x = x + …")
         return self.binary(operator, before, value, node)
+
+    def _in_shape(self, operator: str, before: Any, value: Any, node: ast.AST) -> Any:
+        """What an array becomes by an operator in place, which keeps its shape."""
+        made = self.binary(operator, before, value, node)
+        given = self.array_of(value)
+        if isinstance(given, Array) and given.shape:
+            made = self.array_call(_in_shape, [made, before], {}, node)
+        return made
 
     def execute_Delete(self, node: ast.Delete) -> None:
         """``del name, item``."""
@@ -258,10 +267,10 @@ class Statements(Walker):
         if handled is None:
             self.leave("an exception is raised", node)
         handler, cls = handled
-        if isinstance(node.exc, ast.Call):
-            # What is given to it may change something, or raise.
-            self.evaluate(ast.copy_location(ast.Tuple(node.exc.args, ast.Load()), node))
-        self.handed(handler, cls)
+        given = node.exc.args if isinstance(node.exc, ast.Call) else []
+        # What is given to it may change something, or raise.
+        args = self.evaluate(ast.copy_location(ast.Tuple(given, ast.Load()), node))
+        self.handed(handler, cls, args)
 
     def _handler(self, node: ast.Raise) -> tuple[Handler, Any] | None:
         """The handler that an exception of a known class reaches."""
@@ -334,9 +343,12 @@ class Statements(Walker):
                 way.append(self.here(*values.items))
         for incoming, cls in passing.raised:
             self.resume(incoming.state)
+            name = self.serial()
+            self.state.environments[-1][name] = Row(incoming.values)
             with contextlib.suppress(Ended):
                 last()
-                self.leave("an exception is raised", node, cls)
+                kept: Any = self.state.environments[-1].pop(name)
+                self.leave("an exception is raised", node, cls, kept.items[0])
         self.meet(done, node)
         last()
 
@@ -364,9 +376,7 @@ class Statements(Walker):
             except Ended:
                 pass
         for at, one in enumerate(node.handlers):
-            group = [
-                incoming for incoming, cls in handler.raised if self._first(classes, cls) == at
-            ]
+            group = [raised for raised in handler.raised if self._first(classes, raised[1]) == at]
             if group:
                 ended += self._handle(one, group, node)
         self.meet(ended, node)
@@ -388,11 +398,12 @@ class Statements(Walker):
         return classes
 
     def _handle(
-        self, handler: ast.ExceptHandler, group: list[Incoming], node: ast.AST
+        self, handler: ast.ExceptHandler, group: list[tuple[Incoming, Any]], node: ast.AST
     ) -> list[Incoming]:
-        self.meet(group, node)
+        args = self.meet([incoming for incoming, _ in group], node)[0]
         if handler.name:
-            self.store_name(handler.name, Caught(), handler)
+            is_plain = all(cls.__str__ is BaseException.__str__ for _, cls in group)
+            self.store_name(handler.name, Caught(args, is_plain), handler)
         try:
             self.execute(handler.body)
             if handler.name:

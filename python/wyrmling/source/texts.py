@@ -33,6 +33,7 @@ from .values import (
     REAL,
     WHOLE,
     Array,
+    Caught,
     Choice,
     Known,
     Lost,
@@ -96,6 +97,8 @@ class Texts(Walker):
 
     def formatted(self, value: Any, change: int, spec: str, node: ast.AST) -> Any:
         """``format(value, spec)``, of its ``str``, ``repr`` or ``ascii`` if ``change`` says so."""
+        if isinstance(value, Caught) and change not in (REPR, ASCII) and value.text is not None:
+            return self.formatted(value.text, STR, spec, node)
         convert = CHANGES.get(change, lambda x: x)
         if isinstance(value, Known) and isinstance(value.object, int | float | str | None):
             return self.fold(lambda x: format(convert(x), spec), [value.object], node)
@@ -195,6 +198,13 @@ class Texts(Walker):
     def _shown(
         self, found: Any, change: int, args: list[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
+        if len(args) == 1 and change == STR and isinstance(args[0], Caught):
+            args = [args[0].text or args[0]]
+        ways = args[0].alternatives if len(args) == 1 and isinstance(args[0], Choice) else ()
+        if ways and not keywords and all(isinstance(one, Known) for one in ways):
+            return self.distribute(
+                args[0], lambda one: self._shown(found, change, [one], {}, node), node
+            )
         if len(args) == 1 and not keywords and not isinstance(args[0], Known):
             return self.formatted(args[0], change, "", node)
         return self.pure(found, args, keywords, node)
@@ -222,6 +232,9 @@ class Texts(Walker):
         options.append(keywords.get("file", Known(None)))
         if not isinstance(options[-1], Known):
             self.refuse(node, "print to such a file", "print to a file of the module's")
+        args = [
+            self.formatted(one, STR, "", node) if isinstance(one, Caught) else one for one in args
+        ]
         for arg in args:
             self._expect_known_text(arg, node)
         items = [self.as_printed(arg) for arg in args]

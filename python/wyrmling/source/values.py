@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ast
 import struct
-import types
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -53,7 +52,8 @@ class Array:
 
     ``bases`` are the addresses of the arrays that it may be a view of, ``outer`` the places of
     those of the caller's that it may be, or be a view of. ``computed`` is whether its lengths are,
-    so that it may have others in each run.
+    so that it may have others in each run. ``example`` are integers that were seen there,
+    ``view`` says which part of which array of the function's own it is.
     """
 
     id: int
@@ -62,6 +62,8 @@ class Array:
     bases: frozenset[int] = NONE
     outer: frozenset[Any] = frozenset()
     computed: bool = False
+    example: Any = field(default=None, compare=False, repr=False)
+    view: View | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,30 @@ class Single:
 
     number: Number
     place: Any
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A part of an array that the function made, or of a view, looked up where a name is read."""
+
+    owner: Any
+    index: Any
+    head: Hashable = None
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The array and the index."""
+        return (self.owner, self.index)
+
+    def with_parts(self, parts: tuple[Any, ...]) -> View:
+        """A part of another."""
+        return View(*parts)
+
+    @property
+    def bases(self) -> frozenset[int]:
+        """The address of the array."""
+        owner = self.owner
+        return owner.bases if isinstance(owner, View) else frozenset({owner.address})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -307,7 +333,25 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Caught:
-    """An exception that the text has caught: refused where it is used."""
+    """An exception that was caught. ``head`` says whether its text is that of its arguments."""
+
+    args: Any = Known(None)
+    head: bool = False
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The arguments."""
+        return (self.args,)
+
+    def with_parts(self, parts: tuple[Any, ...]) -> Caught:
+        """One with others."""
+        return Caught(parts[0], self.head)
+
+    @property
+    def text(self) -> Any:
+        """What is shown of it; None if that is not known."""
+        found = self.args if self.head and isinstance(self.args, Row) else None
+        return found.items[0] if found is not None and len(found.items) == 1 else found
 
 
 ITERATORS = frozenset({"enumerate", "zip", "strict zip", "map", "filter", "reversed", "generator"})
@@ -336,8 +380,9 @@ Value = (
     | Lazy
     | Text
     | Caught
+    | View
 )
-Composite = Row | Range | Closure | Applied | MethodOf | Lazy | Text
+Composite = Row | Range | Closure | Applied | MethodOf | Lazy | Text | View | Caught
 
 KINDS: dict[type, str] = {
     float: "float",
@@ -352,7 +397,7 @@ CLASSES = {kind: cls for cls, kind in KINDS.items()}
 REAL = frozenset({"float", "float64", "float32"})
 NUMPY = frozenset({"float64", "float32", "numpy_bool", "int64"})
 # The element types of arrays that a function takes.
-ELEMENTS = (np.float64, np.float32, np.int64)
+ELEMENTS = (np.float64, np.float32, np.int64, np.bool_)
 # Integers, of Python's and NumPy's.
 WHOLE = frozenset({"int", "int64"})
 # The kind of the ir in which a number of a kind of Python's is computed.
@@ -448,17 +493,6 @@ def nothing() -> None:
 def sample(like: Array) -> npt.NDArray[Any]:
     """An array of zeros that is like one that was seen."""
     return np.zeros(like.shape, like.dtype)
-
-
-def is_class_or_union(found: Any) -> bool:
-    """Whether this is a class of which ``|`` makes a union, or a union."""
-    own = isinstance(found, type) and type(found).__or__ is type.__or__
-    return own or isinstance(found, types.UnionType)
-
-
-def package_of(found: Any) -> str:
-    """The package that defines an object; a text of no package for what names none."""
-    return str(getattr(found, "__module__", None)).split(".")[0]
 
 
 def seen_of(number: Any) -> Any:

@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import refuse
-from .columns import Packed
+from .columns import Packed, Retag
 from .frames import Frame
-from .join import Conflict, Incoming, Merge, Path, Retag, Slot
+from .join import Conflict, Incoming, Merge, Path, Slot
 from .names import Scope
 from .raising import Ended, Raising
 from .state import Contents, ListContents, State, gets_iterator
@@ -264,15 +264,6 @@ class Walker(Raising):
         address = next(self._addresses)
         self.state.heap[address] = contents
         return Reference(address)
-
-    def outer_array(self, found: Any, place: Any, node: ast.AST) -> Array:
-        """An array of the caller's, which becomes a parameter of the program."""
-        if found.dtype == "int64" and (found != found.astype("int32")).any():
-            self.refuse(node, "an array of integers of more than 32 bits", "use smaller integers")
-        made = self.builder.parameter(0, "array", found)
-        self.shapes.append((place, found.shape))
-        self.outer_arrays[made] = place
-        return Array(made, found.dtype, found.shape, outer=frozenset({place}))
 
     def new_list(self, items: Sequence[Any]) -> Reference:
         """A new list."""

@@ -213,6 +213,7 @@ impl Test {
                 let ndim: u8 = at(2)?.extract()?;
                 Test::Leaf(match name.as_str() {
                     "int64" => LeafKind::Integers(ndim.into()),
+                    "bool" => LeafKind::Truths(ndim.into()),
                     _ => LeafKind::Array(leaves::dtype(&name)?, ndim.into()),
                 })
             }

@@ -11,7 +11,7 @@ use super::leaves;
 use crate::array::{Array, DType, Type};
 use crate::ir::{Datum, ValueKind};
 use crate::python::convert::{self, shown};
-use crate::python::integers::integers;
+use crate::python::integers::words;
 use crate::python::once::intern;
 
 /// The short name.
@@ -52,24 +52,25 @@ pub(super) fn kind(name: &str, like: Option<&Bound<'_, PyAny>>) -> PyResult<Valu
     })
 }
 
-/// Whether an object is of NumPy's, and its elements are int64.
-fn is_int64(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+/// Whether an object is of NumPy's, and its elements are int64 or bool.
+fn is_whole(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let dtype = object.getattr_opt(intern!(object.py(), "dtype"))?;
     dtype.map_or(Ok(false), |dtype| {
-        dtype.eq(numpy::dtype::<i64>(object.py()))
+        let py = object.py();
+        Ok(dtype.eq(numpy::dtype::<i64>(py))? || dtype.eq(numpy::dtype::<bool>(py))?)
     })
 }
 
-/// An array or number of NumPy's, in its own type; int64 as integers of 32 bits.
+/// An array or number of NumPy's, in its own type; int64 and bool as integers of 32 bits.
 fn array(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Array> {
     let dtype = object.getattr(intern!(object.py(), "dtype"))?;
     let of = |t: DType| dtype.eq(convert::numpy_dtype(object.py(), t));
     match of(DType::U32)? {
         true => Ok(convert::indices(what, object, &|| None)?.into()),
-        false if is_int64(object)? => Ok(integers(what, object)?.into()),
+        false if is_whole(object)? => Ok(words(what, object)?.into()),
         false if of(DType::F64)? || of(DType::F32)? => Ok(convert::array(what, object)?.0),
         false => Err(PyTypeError::new_err(format!(
-            "{what}: expected float64, float32, int64 or uint32, got an array of dtype {dtype}"
+            "{what}: expected float64, float32, int64, bool or uint32, got an array of dtype {dtype}"
         ))),
     }
 }
@@ -144,7 +145,7 @@ impl Captured {
 fn of_type(what: &str, object: &Bound<'_, PyAny>, ty: &Type) -> PyResult<Array> {
     let array = match ty.dtype {
         _ if let Ok(kept) = object.cast::<Captured>() => kept.get().0.clone(),
-        DType::U32 if is_int64(object)? => integers(what, object)?.into(),
+        DType::U32 if is_whole(object)? => words(what, object)?.into(),
         DType::U32 => convert::indices(what, object, &|| None)?.into(),
         real => convert::array_of(what, object, real)?,
     };

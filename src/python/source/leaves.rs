@@ -8,7 +8,7 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyType};
 use crate::array::{Array, DType, Type};
 use crate::ir::{Datum, ValueKind};
 use crate::python::convert;
-use crate::python::integers::integers;
+use crate::python::integers::words;
 use crate::python::once::{Once, intern};
 
 /// What an argument or a result is: always of exactly one type of Python's.
@@ -28,6 +28,8 @@ pub(super) enum LeafKind {
     Array(DType, usize),
     /// An array of int64 with so many axes, whose integers are [of 32 bits](crate::python::integers).
     Integers(usize),
+    /// An array of bool with so many axes, as integers.
+    Truths(usize),
 }
 
 /// The element type of a name.
@@ -117,7 +119,9 @@ impl LeafKind {
             LeafKind::Bool => ValueKind::Bool,
             LeafKind::Scalar(dtype) => ValueKind::number(dtype),
             LeafKind::Array(dtype, ndim) => Type::new(dtype, &vec![0; ndim]).into(),
-            LeafKind::Integers(ndim) => Type::new(DType::U32, &vec![0; ndim]).into(),
+            LeafKind::Integers(ndim) | LeafKind::Truths(ndim) => {
+                Type::new(DType::U32, &vec![0; ndim]).into()
+            }
         }
     }
 
@@ -135,6 +139,9 @@ impl LeafKind {
             LeafKind::Int64 => is_exactly(object, int64_class(object.py())?),
             LeafKind::Integers(ndim) => {
                 object.is_exact_instance_of::<PyUntypedArray>() && has_axes::<i64>(object, ndim)
+            }
+            LeafKind::Truths(ndim) => {
+                object.is_exact_instance_of::<PyUntypedArray>() && has_axes::<bool>(object, ndim)
             }
             LeafKind::Array(dtype, ndim) => {
                 object.is_exact_instance_of::<PyUntypedArray>()
@@ -166,7 +173,7 @@ impl LeafKind {
                 Array::from(convert::indices("argument", object, &|| None)?).into()
             }
             LeafKind::Array(..) => convert::array("argument", object)?.0.into(),
-            LeafKind::Integers(_) => match integers("argument", object) {
+            LeafKind::Integers(_) | LeafKind::Truths(_) => match words("argument", object) {
                 Ok(array) => Array::from(array).into(),
                 Err(error) if error.is_instance_of::<PyOverflowError>(object.py()) => {
                     return Ok(None);
