@@ -134,6 +134,7 @@ TRACING_REFUSES = {
     "algorithms.runge_kutta",
     "algorithms.simpson",
     "arithmetic.float_of_float",
+    "array_assignment.a_copy_is_written_to_and_takes_the_place_of_what_it_is_of",
     "array_assignment.columns_in_a_loop",
     "array_assignment.dynamic_programming",
     "array_assignment.elements_by_rows_and_columns",

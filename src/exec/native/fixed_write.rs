@@ -323,7 +323,9 @@ impl Translator<'_> {
         for &id in others {
             operands.push(self.fixed_operand(id)?);
         }
-        let drops = self.drops(args, instruction, 1);
+        let mut drops = self.drops(args, instruction, 1);
+        // The result may be in the place of an operand that is read for the last time.
+        drops.retain(|drop| !matches!(drop, FixedStep::Drop(place) if *place == to));
         self.wait_for(FixedStep::Update(Box::new(FrameUpdate {
             op: op.clone(),
             from,

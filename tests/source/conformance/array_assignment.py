@@ -467,3 +467,14 @@ def number_assigned_to_several(x):
     y[1:] = w = x[:2] * 3.0
     np.multiply(y[::-1], 2.0, out=y)
     return np.sum(y * x) + z + w[0]
+
+
+@at(np.array([0.5, 0.3, 0.9]))
+def a_copy_is_written_to_and_takes_the_place_of_what_it_is_of(a):
+    x = np.zeros(3)
+    for _ in range(5):
+        new = x.copy()
+        for i in range(3):
+            new[i] = x[i] * a[i] + 1.0
+        x = new
+    return x.sum()
