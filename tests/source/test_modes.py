@@ -239,7 +239,7 @@ def test_numbers_that_are_no_floats():
     for x in (2, np.float32(1.5), np.float64(1.5), np.array(1.5), np.float32(0.1)):
         for name in ("grad", "value_and_grad", "jacfwd"):
             wanted = getattr(wy, name)(rational, mode="trace")(x)
-            if isinstance(x, np.ndarray):
+            if isinstance(x, np.ndarray) and name == "jacfwd":
                 with pytest.raises(wy.SourceError, match="an array without axes"):
                     getattr(wy, name)(rational, mode="source")(x)
                 continue
