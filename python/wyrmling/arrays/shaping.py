@@ -244,15 +244,15 @@ def _halved(name: str, a: Like, axes: Axis, sign: int) -> Variable:
         raise TypeError(f"{name}: axes is an array without axes, expected an integer or several")
     given = range(x.ndim) if axes is None else integers(f"{name}: axes", axes)
     places = [axis_of(name, k, x.ndim) for k in given]
-    if not places:
-        raise ValueError(f"{name}: there is no axis to move along, expected one or more")
+    if not x.ndim:
+        raise ValueError(f"{name}: x has no axes, expected one or more")
     return roll(x, [sign * (int(x.shape[k]) // 2) for k in places], places)
 
 
 def fftshift(x: Like, axes: Axis = None) -> Variable:
     """Elements moved by half of each length: the first one comes to the middle.
 
-    Raises ValueError if there is no such axis, or none.
+    Raises ValueError if there is no such axis, or none at all.
 
     >>> fftshift([0.0, 1.0, 2.0, -2.0, -1.0]).value
     array([-2., -1.,  0.,  1.,  2.])
@@ -263,7 +263,7 @@ def fftshift(x: Like, axes: Axis = None) -> Variable:
 def ifftshift(x: Like, axes: Axis = None) -> Variable:
     """What ``fftshift`` moved, back in its place: the middle comes first.
 
-    Raises ValueError if there is no such axis, or none.
+    Raises ValueError if there is no such axis, or none at all.
 
     >>> ifftshift([-2.0, -1.0, 0.0, 1.0, 2.0]).value
     array([ 0.,  1.,  2., -2., -1.])
