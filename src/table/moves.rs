@@ -97,10 +97,12 @@ pub unsafe fn load_row_on<M: Machine, T: Real>(machine: M, src: *const T, dst: &
         let bytes = size_of_val(dst);
         vectors::load(machine, src.cast(), dst.as_mut_ptr().cast(), bytes) / size_of::<T>()
     };
-    for (i, dst) in dst.iter_mut().enumerate().skip(moved) {
+    let mut i = moved;
+    while let Some(dst) = dst.get_mut(i) {
         // SAFETY: `i` is less than `dst.len()`, and for so many elements `src` is aligned, valid and
         // written by others through this module only, by this function's conditions.
         *dst = unsafe { load(src.add(i)) };
+        i += 1;
     }
 }
 
@@ -119,10 +121,12 @@ pub unsafe fn store_row_on<M: Machine, T: Real>(machine: M, dst: *mut T, src: &[
         let bytes = size_of_val(src);
         vectors::store(machine, dst.cast(), src.as_ptr().cast(), bytes) / size_of::<T>()
     };
-    for (i, &x) in src.iter().enumerate().skip(moved) {
+    let mut i = moved;
+    while let Some(&x) = src.get(i) {
         // SAFETY: `i` is less than `src.len()`. For so many elements `dst` is aligned and valid, and
         // others use them through this module only, by the conditions of this function.
         unsafe { store(dst.add(i), x) };
+        i += 1;
     }
 }
 
