@@ -237,7 +237,7 @@ def roll(a: Like, shift: int | Sequence[int], axis: Axis = None) -> Variable:
     return whole(x)
 
 
-def _halved(name: str, a: Like, axes: Axis, sign: int) -> Variable:
+def _halved(name: str, a: Like, axes: Any, sign: int) -> Variable:
     """Elements moved along axes by half of their lengths, rounded down."""
     x = constant(a)
     if isinstance(axes, np.ndarray) and not axes.ndim:
