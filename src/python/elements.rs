@@ -41,13 +41,9 @@ impl Elements {
         self.is_empty() || self.axes == axes
     }
 
-    /// Whether such a value of a row of `x` may wait: it needs no conversion, and no length may change.
-    pub(super) fn take(x: &Variable, value: &Variable) -> bool {
-        !x.is_discrete()
-            && x.dtype().is_real()
-            && x.dtype() == value.dtype()
-            && !x.input_below()
-            && !value.input_below()
+    /// Whether elements of `x` may wait: they are floating-point numbers, and no length may change.
+    pub(super) fn fit(x: &Variable) -> bool {
+        !x.is_discrete() && x.dtype().is_real() && !x.input_below()
     }
 
     /// What was assigned.

@@ -16,6 +16,7 @@ use pyo3::types::{PyBool, PyDict, PyEllipsis, PyFloat, PyInt, PyList, PyRange, P
 
 use super::convert::{self, type_name};
 use super::element_type::ElementType;
+use super::elements::Elements;
 use super::handle::Handle;
 use super::operand;
 use super::variable::PyVariable;
@@ -423,7 +424,7 @@ pub(super) fn assign_element(
     let Some((slot, node)) = x.elements()? else {
         return Ok(false);
     };
-    if node.is_discrete() || !node.dtype().is_real() || node.input_below() {
+    if !Elements::fit(&node) {
         return Ok(false);
     }
     let Some((place, axes)) = place(&node, key)? else {

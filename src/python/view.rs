@@ -124,7 +124,9 @@ impl PartOf {
         if !(1..=ty.ndim()).contains(&items.len())
             || u32::try_from(ty.size()).is_err()
             || !self.base.takes_elements(items.len())
-            || !Elements::take(&node, value)
+            || !Elements::fit(&node)
+            || node.dtype() != value.dtype()
+            || value.input_below()
         {
             return None;
         }

@@ -111,6 +111,7 @@ static ACTIVE: AtomicU8 = AtomicU8::new(0);
 ///
 /// #[derive(Clone, Copy)]
 /// struct Anything;
+/// // SAFETY: there is nothing that makes it sound, so it must not compile.
 /// unsafe impl Machine for Anything {
 ///     const ISA: Isa = Isa::Avx512; // Nobody has checked that the CPU has it.
 ///     const FMA: bool = true;

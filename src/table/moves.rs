@@ -97,6 +97,7 @@ pub unsafe fn load_row_on<M: Machine, T: Real>(machine: M, src: *const T, dst: &
         let bytes = size_of_val(dst);
         vectors::load(machine, src.cast(), dst.as_mut_ptr().cast(), bytes) / size_of::<T>()
     };
+    // An iterator would be called for each element where LLVM copies little into callers, as in wheels.
     let mut i = moved;
     while let Some(dst) = dst.get_mut(i) {
         // SAFETY: `i` is less than `dst.len()`, and for so many elements `src` is aligned, valid and
@@ -121,6 +122,7 @@ pub unsafe fn store_row_on<M: Machine, T: Real>(machine: M, dst: *mut T, src: &[
         let bytes = size_of_val(src);
         vectors::store(machine, dst.cast(), src.as_ptr().cast(), bytes) / size_of::<T>()
     };
+    // As in `load_row_on`, no iterator.
     let mut i = moved;
     while let Some(&x) = src.get(i) {
         // SAFETY: `i` is less than `src.len()`. For so many elements `dst` is aligned and valid, and

@@ -165,6 +165,18 @@ def test_a_captured_integer_that_goes_on_changing_is_left_open(mode):
     assert slope(2.0) == 1.0
 
 
+def test_integers_may_be_noted_while_others_are_gone_through():
+    known = policy.Record()
+
+    class NotedMeanwhile(set):
+        def __len__(self):
+            known.values[object()] = set()
+            return policy.MOST_VALUES
+
+    known.values = {"a": NotedMeanwhile(), "b": NotedMeanwhile()}
+    assert known.varying() == {"a", "b"}
+
+
 def test_an_integer_that_no_program_leaves_open():
     f = made(GROWN.replace("sum(xs, 0.0)", "sorted(xs)[0]"), "<sorted>")
     slope = wy.grad(f, mode="source")

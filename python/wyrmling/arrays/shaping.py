@@ -240,19 +240,20 @@ def roll(a: Like, shift: int | Sequence[int], axis: Axis = None) -> Variable:
 def _halved(name: str, a: Like, axes: Any, sign: int) -> Variable:
     """Elements moved along axes by half of their lengths, rounded down."""
     x = constant(a)
+    if not x.ndim:
+        raise ValueError(f"{name}: x has no axes, expected one or more")
     if isinstance(axes, np.ndarray) and not axes.ndim:
         raise TypeError(f"{name}: axes is an array without axes, expected an integer or several")
     given = range(x.ndim) if axes is None else integers(f"{name}: axes", axes)
     places = [axis_of(name, k, x.ndim) for k in given]
-    if not x.ndim:
-        raise ValueError(f"{name}: x has no axes, expected one or more")
     return roll(x, [sign * (int(x.shape[k]) // 2) for k in places], places)
 
 
 def fftshift(x: Like, axes: Axis = None) -> Variable:
     """Elements moved by half of each length: the first one comes to the middle.
 
-    Raises ValueError if there is no such axis, or none at all.
+    Raises ValueError if there is no such axis, or none at all, TypeError for axes that are no
+    integers.
 
     >>> fftshift([0.0, 1.0, 2.0, -2.0, -1.0]).value
     array([-2., -1.,  0.,  1.,  2.])
@@ -263,7 +264,8 @@ def fftshift(x: Like, axes: Axis = None) -> Variable:
 def ifftshift(x: Like, axes: Axis = None) -> Variable:
     """What ``fftshift`` moved, back in its place: the middle comes first.
 
-    Raises ValueError if there is no such axis, or none at all.
+    Raises ValueError if there is no such axis, or none at all, TypeError for axes that are no
+    integers.
 
     >>> ifftshift([-2.0, -1.0, 0.0, 1.0, 2.0]).value
     array([ 0.,  1.,  2., -2., -1.])

@@ -15,12 +15,12 @@ import numpy as np
 
 from . import caching
 from .answers import integer_of
+from .classes import package_of
 from .creation import is_quadrature
 from .iterators import TAKERS, iterated, iterator
 from .nested import transform_name
 from .numbers import FOLDED
 from .objects import member_of
-from .raising import package_of
 from .read import is_made
 from .scope import is_built_in
 from .singles import with_numbers

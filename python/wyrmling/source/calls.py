@@ -14,11 +14,12 @@ from typing import Any
 from . import caching, copying, read, standard
 from . import names as scopes
 from .caching import CACHED, Caching
+from .classes import package_of
 from .frames import Frame
 from .grouping import SILENT, UNCHANGED, called_silently, expect_unchanged
 from .join import Incoming
 from .policy import is_dispatching
-from .raising import Ended, package_of
+from .raising import Ended
 from .recursion import DEEPEST, Recursions
 from .refuse import SourceError, Unreadable
 from .refuse import at as refuse_at

@@ -340,7 +340,7 @@ def compiled(
     """A program of a function under transforms, compiled, and when it may be called. One that
     leaves for arrays of other lengths is for these alone, if it has to be ``exact``.
     """
-    made = _program(f, chain, arguments, known, exact=exact)
+    made = _left_open(f, chain, arguments, known, exact=exact)
     known.prints |= made.printed is not None
     known.unlike_traced |= not made.as_traced
     if exact and any(text == OTHER_LENGTH for text, _ in made.function.exits):
@@ -360,7 +360,7 @@ def compiled(
     )
 
 
-def _program(
+def _left_open(
     f: Callable[..., Any],
     chain: Sequence[Transform],
     arguments: Arguments,

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..ragged import Ragged
+from .classes import is_class_or_union
 from .creation import joiner_of
 from .cuts import is_computed
 from .dicts import CLASSES
 from .numbers import OPERATORS
-from .raising import is_class_or_union
 from .state import ArrayContents, DictContents, GrownContents, ListContents
 from .values import (
     STORED,

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from .classes import package_of
 from .dicts import CLASSES as CLASSES_OF_DICTS
 from .form import refuse_own_methods
 from .objects import member_of
-from .raising import package_of
 from .scope import FUNCTION, HEAP_TYPE, Names, Place
 from .standard import INSTANCES
 from .state import InstanceContents

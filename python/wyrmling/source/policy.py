@@ -56,7 +56,9 @@ class Record:
 
     def varying(self) -> frozenset[Place]:
         """The integers of which there are several programs, each for one value."""
-        often = {place for place, values in self.values.items() if len(values) >= MOST_VALUES}
+        # Another thread may add to the dict meanwhile: a list of its items is made at once.
+        found = list(self.values.items())
+        often = {place for place, values in found if len(values) >= MOST_VALUES}
         return frozenset(often - self.held)
 
     def holds(self, constants: Mapping[Place, int]) -> None:

@@ -20,7 +20,6 @@ PLAIN = frozenset(
 )
 """The classes of objects of which it is known what operations Python has for them."""
 
-
 UNKNOWN = Known(None)
 """The arguments of an exception that Python raises itself."""
 
@@ -37,17 +36,6 @@ def is_plain(cls: type) -> bool:
         return False
     own = [one for one in cls.__mro__ if vars(builtins).get(one.__name__) != one]
     return not any({"__init__", "__new__"} & vars(one).keys() for one in own)
-
-
-def is_class_or_union(found: Any) -> bool:
-    """Whether this is a class of which ``|`` makes a union, or a union."""
-    own = isinstance(found, type) and type(found).__or__ is type.__or__
-    return own or isinstance(found, types.UnionType)
-
-
-def package_of(found: Any) -> str:
-    """The package that defines an object; a text of no package for what names none."""
-    return str(getattr(found, "__module__", None)).split(".")[0]
 
 
 class Raising(Operations):

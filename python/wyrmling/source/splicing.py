@@ -18,11 +18,11 @@ import numpy as np
 
 from .. import _core, _names
 from .answers import signed
+from .classes import package_of
 from .creation import CREATORS, FOR_VARIABLES, TRACING, Creation
 from .cuts import FILLED
 from .in_place import UNREAD_METHODS, Written, in_use, written
 from .numbers import LOGICAL
-from .raising import package_of
 from .recording import Recording, Samples, Unfit, picked
 from .state import ListContents
 from .values import (

@@ -402,8 +402,8 @@ class Statements(Walker):
     ) -> list[Incoming]:
         args = self.meet([incoming for incoming, _ in group], node)[0]
         if handler.name:
-            is_plain = all(cls.__str__ is BaseException.__str__ for _, cls in group)
-            self.store_name(handler.name, Caught(args, is_plain), handler)
+            shows_args = all(cls.__str__ is BaseException.__str__ for _, cls in group)
+            self.store_name(handler.name, Caught(args, shows_args), handler)
         try:
             self.execute(handler.body)
             if handler.name:

@@ -314,12 +314,12 @@ impl FixedMemory {
         let front = self.fronts[step.to];
         let half = if step.is_apart { front } else { front ^ 1 };
         let to = self.halves[half].target(step.dtype, step.count);
-        // SAFETY: it was just compared that the kernel is for this element type and so many
-        // operands. Each is `count` elements of a front of this type, or one number in a slot: 8
-        // initialised bytes, aligned for either type. `to` is as many elements of a half of this
-        // type that is no operand: a back, or a front that was compared with theirs. Halves have
-        // memory of their own, and `self` is borrowed mutably, so nobody else has any of it.
-        // Lengths are that of the result or 1.
+        // Each operand is `count` elements of a front of this type, or one number in a slot: 8 initialised
+        // bytes, aligned for either type. `to` is as many elements of a half of this type that is no operand: a
+        // back, or a front that was compared with theirs. Halves have memory of their own, and `self` is
+        // borrowed mutably, so nobody else has any of it.
+        // SAFETY: it was just compared that the kernel is for this element type and so many operands. They and
+        // `to` are memory as said above; lengths are that of the result or 1.
         unsafe { step.kernel.run(&operands, to, step.count) };
         if !step.is_apart {
             self.exchange(step.to);

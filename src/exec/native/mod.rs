@@ -202,9 +202,8 @@ impl Native {
         // `translate::signature`'s parameters and result for the calling convention of the target, which
         // is that of `extern "C"`.
         let entry: EntryPoint = unsafe { std::mem::transmute(self.code.start()) };
-        // SAFETY: the code was translated from a function that `Function::check` passed. It has
-        // these loads and stores alone, at offsets that fit, since `MOST_VALUES` limits arguments,
-        // results and records:
+        // The code has these loads and stores alone, at offsets that fit, since `MOST_VALUES` limits
+        // arguments, results and records:
         // - of slots of arguments and results and of scratch slots, all of which are there;
         // - of `failed` and `addresses` of the run, which `run` points to;
         // - of the addresses of as many tapes as the function has, which `NativeRun::new` made;
@@ -223,7 +222,9 @@ impl Native {
         // It calls functions with the types that they have, and those of `run` with this run, which
         // nobody else uses meanwhile. Nothing unwinds through it. Registers that the calling
         // convention asks to be kept are: Cranelift sees to it, but for the counter's, which is set
-        // back before each return (`polls`). The code is not freed, since `self` is borrowed.
+        // back before each return (`polls`).
+        // SAFETY: the code was translated from a function that `Function::check` passed, so all that it does is
+        // allowed, as said above. It is not freed meanwhile, since `self` is borrowed.
         let status = unsafe { entry(&raw mut run, start, tapes) };
         if status != run::status::FAILED {
             fixed.keep(std::mem::take(&mut run.frame.fixed));
