@@ -63,7 +63,7 @@ def test_a_model_computes_as_with_a_plain_number(
         ("factors", np.timedelta64(2, "ns"), TypeError),
         ("lr", np.timedelta64(2, "s"), TypeError),
         ("random_state", np.timedelta64(2, "s"), TypeError),
-        ("l2_users", np.timedelta64(2), TypeError),
+        ("l2_users", np.timedelta64(2, "s"), TypeError),
         # Vectors of this size have no finite products, and of 1e39 no numbers.
         ("init_scale", 1e39, ValueError),
         ("init_scale", 2**63, ValueError),
