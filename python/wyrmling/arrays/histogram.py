@@ -130,7 +130,9 @@ def histogram(
     plain = np.asarray(value("histogram", a))
     limits = np.asarray(value("histogram", edges))
     if not isinstance(weights, Variable):
-        found: Any = np.histogram(plain, limits, weights=weights)[0]
+        # NumPy's versions differ in the types of weights.
+        counts: Any = weights
+        found: Any = np.histogram(plain, limits, weights=counts)[0]
     else:
         if weights.shape != plain.shape:
             raise ValueError(

@@ -120,7 +120,9 @@ def any(
     True
     """
     if not changes(a, where, out):
-        known = np.any(value("any", a), axis, None, keepdims, where=value("any", where))
+        # NumPy 2.5 has types for True and for False, not for a flag that may be either.
+        keep: Any = keepdims
+        known = np.any(value("any", a), axis, None, keep, where=value("any", where))
         return finished("any", known, out)
     found = _core.not_equal(a, 0)
     if (mask := mask_of("any", where)) is not None:
@@ -138,7 +140,9 @@ def all(
     False
     """
     if not changes(a, where, out):
-        known = np.all(value("all", a), axis, None, keepdims, where=value("all", where))
+        # NumPy 2.5 has types for True and for False, not for a flag that may be either.
+        keep: Any = keepdims
+        known = np.all(value("all", a), axis, None, keep, where=value("all", where))
         return finished("all", known, out)
     found = _core.equal(a, 0)
     if (mask := mask_of("all", where)) is not None:
