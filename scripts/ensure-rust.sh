@@ -7,9 +7,10 @@
 # components. It is looked for in .rust of this directory, then in PATH, then in the user's cargo
 # directory, then (where the rustup in PATH was set up under another HOME) in the .rustup beside
 # that, then as rustup's stable toolchain. The first that will do is used as it is. If none does,
-# rustup fetches the stable toolchain into .rust: nothing outside of this directory changes, neither
-# the user's own Rust nor a shell's start-up files. If that fails, the reason and the ways on are
-# printed and the command is not run.
+# rustup fetches the rust-version into .rust, with which all is linted, tested and weighed, where a
+# later one may have lints of its own: nothing outside of this directory changes, neither the user's
+# own Rust nor a shell's start-up files. If that fails, the reason and the ways on are printed and
+# the command is not run.
 
 set -u
 
@@ -64,7 +65,7 @@ use_ours() {
     PATH=$ours/cargo/bin:$PATH
     CARGO_HOME=$ours/cargo
     RUSTUP_HOME=$ours/rustup
-    RUSTUP_TOOLCHAIN=stable
+    RUSTUP_TOOLCHAIN=$wanted
     export PATH CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN
 }
 
@@ -126,7 +127,7 @@ fetch_rust() {
         RUSTUP_INIT_SKIP_PATH_CHECK=yes
         export RUSTUP_INIT_SKIP_PATH_CHECK
         # shellcheck disable=SC2086 # $extra is a list of plain words.
-        sh "$scratch/rustup.sh" -y --no-modify-path --profile minimal --default-toolchain stable $extra >&2
+        sh "$scratch/rustup.sh" -y --no-modify-path --profile minimal --default-toolchain "$wanted" $extra >&2
     ) || return 1
     rm -rf "$scratch"
     trap - EXIT

@@ -89,6 +89,9 @@ def test_rust_is_fetched_into_the_clone_and_nothing_else_changes(clone):
     assert f"into {clone}/.rust" in done.stderr
     assert files(clone.parent / "home") == []
     assert {name.partition("/")[0] for name in set(files(clone)) - set(before)} == {".rust"}
+    wanted = tomllib.loads((clone / "Cargo.toml").read_text("utf-8"))["package"]["rust-version"]
+    arguments = (clone / ".rust" / "rustup" / "arguments").read_text("utf-8")
+    assert f"--default-toolchain {wanted}" in arguments
     # It is used again, and not fetched again.
     done = ensure(clone, "cargo", "build")
     assert (done.returncode, done.stderr) == (0, "")

@@ -57,8 +57,8 @@ pub(super) fn batch_column(
 /// bits, or there is none.
 fn as_doubles(words: &Array) -> Option<(Vec<f64>, (i64, i64))> {
     let view = words.view();
-    let pairs = view.indices().chunks_exact(2);
-    let whole = |pair: &[u32]| (u64::from(pair[0]) | u64::from(pair[1]) << 32).cast_signed();
+    let pairs = view.indices().as_chunks().0.iter();
+    let whole = |&[low, high]: &[u32; 2]| (u64::from(low) | u64::from(high) << 32).cast_signed();
     let (mut low, mut high) = (i64::MAX, i64::MIN);
     for integer in pairs.clone().map(whole) {
         (low, high) = (low.min(integer), high.max(integer));

@@ -19,7 +19,7 @@ use super::factors::Factors;
 use crate::error::Result;
 use crate::simd::four::UNIT;
 use crate::simd::product::{Strided, add_product};
-use crate::simd::{by_width, dot, mul_add, multiversion};
+use crate::simd::{by_width, dot, mul_add, multiversion, rows};
 use crate::table::moves::prefetch;
 
 /// Users for whom copying the items would not pay.
@@ -37,7 +37,7 @@ multiversion! {
     fn add_products(m: M, user: &[f32], items: &[f32], scores: &mut [f32]) {
         by_width!(M, f32, user.len(), [32, 64, 128], W => {
             let user = &user[..W];
-            for (score, item) in scores.iter_mut().zip(items.chunks_exact(W)) {
+            for (score, item) in scores.iter_mut().zip(rows(items, W)) {
                 for line in item.chunks(UNIT) {
                     prefetch(line.as_ptr().wrapping_add(AHEAD), 1);
                 }

@@ -23,6 +23,7 @@ pub(crate) mod subnormal;
 pub mod trigonometric;
 pub(crate) mod vector;
 
+use std::slice::ChunksExact;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 pub use real::{Real, VectorMath};
@@ -336,6 +337,13 @@ macro_rules! by_width {
     }};
 }
 pub(crate) use by_width;
+
+/// The rows of a matrix of so many columns. Clippy asks for arrays where [`by_width`] makes the number a constant,
+/// which it is not in all arms.
+#[inline(always)]
+pub(crate) fn rows<T>(matrix: &[T], columns: usize) -> ChunksExact<'_, T> {
+    matrix.chunks_exact(columns)
+}
 
 multiversion! {
     /// The inner product `Σ a[i]·b[i]`; 0 for empty slices.

@@ -3,12 +3,9 @@
 //! Those of the first and second kind are `libm`'s, from fdlibm (Sun Microsystems, 1993). The
 //! modified ones are here.
 
-use std::f64::consts::{LN_2, PI};
+use std::f64::consts::{EULER_GAMMA, LN_2, PI};
 
 use super::{bessel_integral, series};
-
-/// Euler's constant.
-const EULER: f64 = 0.577_215_664_901_532_9;
 
 /// `value` times (-1)^n.
 fn alternate(n: i32, value: f64) -> f64 {
@@ -148,7 +145,7 @@ fn kve_times(n: i32, x: f64, factor: f64) -> f64 {
 fn k0_k1_series(x: f64) -> (f64, f64) {
     let square = 0.25 * x * x;
     // Not the logarithm of x / 2, which may be 0 where x is not.
-    let log = x.ln() - LN_2 + EULER;
+    let log = x.ln() - LN_2 + EULER_GAMMA;
     // Σ H_k·t^k/k!² and Σ (H_k + H_(k+1))·t^k/(k!·(k+1)!).
     let (mut term, mut harmonic, mut zero, mut one) = (1.0, 0.0, 0.0, 0.0);
     for k in 0..20 {

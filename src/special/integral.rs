@@ -1,11 +1,8 @@
 //! Exponential, sine and cosine integrals, and complete elliptic integrals.
 
-use std::f64::consts::{FRAC_PI_2, PI};
+use std::f64::consts::{EULER_GAMMA, FRAC_PI_2, PI};
 
 use super::series;
-
-/// Euler's constant.
-const EULER: f64 = 0.577_215_664_901_532_9;
 
 /// Σ x^k / (k·k!), from k = 1.
 fn entire(x: f64) -> f64 {
@@ -60,7 +57,7 @@ pub(crate) fn expn(n: i32, x: f64) -> f64 {
 
 fn expn_series(n: i32, x: f64) -> f64 {
     // ψ(n) - ln x takes the place of the term whose divisor would be zero.
-    let log = (1..n).fold(-EULER, |sum, k| sum + 1.0 / f64::from(k)) - x.ln();
+    let log = (1..n).fold(-EULER_GAMMA, |sum, k| sum + 1.0 / f64::from(k)) - x.ln();
     let (mut power, mut sum) = (1.0, 0.0);
     for k in 0..n + 20 {
         sum += match k + 1 - n {
@@ -83,7 +80,7 @@ pub(crate) fn expi(x: f64) -> f64 {
     } else if x == 0.0 {
         f64::NEG_INFINITY
     } else if x <= 50.0 {
-        EULER + x.ln() + entire(x)
+        EULER_GAMMA + x.ln() + entire(x)
     } else if x == f64::INFINITY {
         x
     } else {
@@ -204,7 +201,7 @@ fn sici(x: f64) -> (f64, f64) {
         let next = |term: f64, m: f64| -term * (x * x) * (m - 2.0) / (m * m * (m - 1.0));
         let sine = x * series(1.0, |term, k| next(term, 2.0 * k + 1.0));
         let cosine = series(-0.25 * x * x, |term, k| next(term, 2.0 * k + 2.0));
-        return (sine, EULER + x.ln() + cosine);
+        return (sine, EULER_GAMMA + x.ln() + cosine);
     }
     let multiply = |(a, b): (f64, f64), (c, d): (f64, f64)| (a * c - b * d, a * d + b * c);
     let invert = |(a, b): (f64, f64)| (a / (a * a + b * b), -b / (a * a + b * b));

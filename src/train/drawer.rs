@@ -148,9 +148,9 @@ fn room_behind<'a>(
         words.resize(end, 0);
     }
     let (places, items) = words.split_at_mut(behind);
-    for (place, start) in places.chunks_exact_mut(2).zip(starts) {
+    for (place, start) in places.as_chunks_mut().0.iter_mut().zip(starts) {
         let start = (start + behind) as u64;
-        place.copy_from_slice(&[start as u32, (start >> 32) as u32]);
+        *place = [start as u32, (start >> 32) as u32];
     }
     Ok(&mut items[..starts[count]])
 }

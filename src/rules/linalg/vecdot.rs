@@ -2,7 +2,7 @@
 
 use crate::array::{Real, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
-use crate::simd::{self, by_width, multiversion};
+use crate::simd::{self, by_width, multiversion, rows};
 
 use crate::rules::{Argument, Case, Entry, Ex, Form, OpRef, Operator, arity, same_dtype};
 
@@ -13,7 +13,7 @@ pub struct VecDot;
 multiversion! {
     fn dot_rows<T: Real>(m: M, a: &[T], b: &[T], n: usize, out: &mut [T]) {
         by_width!(M, T, n, [32, 64], N => {
-            for ((o, a), b) in out.iter_mut().zip(a.chunks_exact(N)).zip(b.chunks_exact(N)) {
+            for ((o, a), b) in out.iter_mut().zip(rows(a, N)).zip(rows(b, N)) {
                 *o = simd::dot::dot(m, a, b);
             }
         })
