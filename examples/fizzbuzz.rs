@@ -51,9 +51,10 @@ fn answered(
     scores: &Variable<impl IntoDyn + ?Sized>,
 ) -> Result<Vec<u32>> {
     number.set_value(digits(numbers)?)?;
-    let best = |row: &[f64]| (0..WORDS.len()).max_by(|&a, &b| row[a].total_cmp(&row[b]));
+    let best =
+        |row: &[f64; WORDS.len()]| (0..WORDS.len()).max_by(|&a, &b| row[a].total_cmp(&row[b]));
     let scores = scores.value()?.to_f64();
-    let words = scores.chunks_exact(WORDS.len()).filter_map(best);
+    let words = scores.as_chunks().0.iter().filter_map(best);
     Ok(words.map(|word| word as u32).collect())
 }
 

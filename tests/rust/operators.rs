@@ -225,8 +225,9 @@ impl Operator for Stretch {
         Ok(Type::new(args[0].dtype, &[2 * args[0].size()]))
     }
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        for (o, x) in results(&mut out).chunks_exact_mut(2).zip(reals(&args[0])) {
-            o.fill(*x);
+        let pairs = results(&mut out).as_chunks_mut().0;
+        for (o, x) in pairs.iter_mut().zip(reals(&args[0])) {
+            *o = [*x, *x];
         }
         Ok(())
     }
