@@ -80,7 +80,6 @@ REFUSED = {
     "generators.goes_through_itself",
     "generators.handler_outside_of_two_generators",
     "generators.one_of_two_generators",
-    "generator_expressions.reduced_without_a_first_value",
     "generators.started_twice",
     "standard_library.instances_that_are_gone_through_backwards",
     "standard_library.instances_that_have_no_way_back",

@@ -245,6 +245,66 @@ def test_a_negative_power() -> None:
             compiled(function)(np.array([3, -1]), 1.0)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda p, x: np.sum(2**p * x),
+        lambda p, x: np.sum(p ** (p - 1) * x),
+        lambda p, x: np.sum(np.power(p, p[1] - 2) * x),
+        lambda p, x: np.sum((p > x) ** p * x),
+    ],
+)
+def test_a_negative_power_of_an_array(function: Callable[..., Any]) -> None:
+    """NumPy refuses it if one of them is negative."""
+    read = compiled(function)
+    assert read(np.array([1, 3]), 1.5) == function(np.array([1, 3]), 1.5)
+    with pytest.raises(ValueError, match="negative integer powers"):
+        read(np.array([3, -1]), 1.5)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda p, x: np.sum(np.exp(p > 0) * x),
+        lambda p, x: np.sum(np.logaddexp(p > 0, p > 1) * x),
+        lambda p, x: np.sum((p > 0) * np.int8(100) * np.int8(2) * x),
+        lambda p, x: np.sum(((p > 0) + np.uint8(255)) * x),
+        lambda p, x: np.sum((p > 0) // (p < 9) * x),
+    ],
+)
+def test_what_numpy_has_in_less_than_64_bits(function: Callable[..., Any]) -> None:
+    """It is refused, since a program has more: NumPy makes float16 and int8 of masks."""
+    with pytest.raises(wy.SourceError, match=r"which gives (float16|int8|uint8) here"):
+        compiled(function)(np.array([1, 2]), 1.5)
+    given = np.array([1, -2]), 1.5
+    assert [wy.compile(function)(*given) for _ in range(3)] == [function(*given)] * 3
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda p, n: (p << n, p >> n, 1 << p, p >> p),
+        lambda p, n: (~p, ~(p > 1), (p > 1) << 1),
+        lambda p, n: (p & 1, p & 0b110110, p & -4, 6 & p, p & 0, p & np.int64(2**40 + 5)),
+        lambda p, n: (p | 6, 5 | p, p | -8, p | 2**40),
+        lambda p, n: (p ^ 3, p ^ -1, 12 ^ p, p ^ np.int64(-(2**31))),
+        lambda p, n: (np.arange(8) >> n & 1, p >> n & 1),
+    ],
+)
+def test_bits_of_arrays(function: Callable[..., Any]) -> None:
+    """As NumPy has them, for negative integers too, and for shifts that leave."""
+
+    def weighed(x: Any, p: Any, n: int) -> Any:
+        return sum([np.sum(bits * x) for bits in function(p, n)])
+
+    read = wy.value_and_grad(weighed, mode="source")
+    for integers in ([1, 2, 7], [0, 5, 100], [-1, -2, -7], [2**31 - 1, -(2**31), 0]):
+        for n in (0, 1, 3, 40):
+            places = np.array(integers)
+            expected = weighed(1.0, places, n)
+            assert read(1.5, places, n) == (weighed(1.5, places, n), expected)
+
+
 def test_integers_that_do_not_fit() -> None:
     """Beyond 32 bits an array is refused, and within them it is not."""
     read = compiled(lambda places, x: places[0] * x)
@@ -280,8 +340,11 @@ def test_other_element_types(dtype: Any) -> None:
         lambda p, x: p.astype(float)[0] * x,
         lambda p, x: np.concatenate([p, p])[0] * x,
         lambda p, x: np.zeros((4, 2))[p, 0].sum() * x,
+        lambda p, x: (np.where(p > 0, int(x), 3) // p).sum() * x,
+        lambda p, x: (np.where(p > 0, int(x), 3) % (p > 0).sum()).sum() * x,
     ],
 )
+@pytest.mark.filterwarnings("ignore:divide by zero")
 def test_arithmetic_of_whole_arrays(function: Callable[..., Any]) -> None:
     """As NumPy's, and for other integers."""
     read = compiled(function)

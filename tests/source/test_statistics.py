@@ -1,9 +1,10 @@
-"""Functions of ``statistics`` of lists of floats, which tracing cannot do: it adds fractions."""
+"""Functions of ``statistics`` of floats, which tracing cannot do: it adds fractions."""
 
 import math
 import random
 import statistics
 
+import numpy as np
 import pytest
 
 import wyrmling as wy
@@ -49,6 +50,32 @@ def test_values_and_gradients(f):
         for k, slope in enumerate(gradient):
             ends = [f(*(x + way * step * (n == k) for n, x in enumerate(at))) for way in (1, -1)]
             assert slope == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-7, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: statistics.mean(x) + statistics.stdev(x),
+        lambda x: statistics.pvariance(list(x)),
+        lambda x: statistics.variance([*x, 1, 2.0], 0.5),
+        lambda x: statistics.mean(math.sin(v) for v in x),
+        lambda x: statistics.pstdev(v * v for v in x if v > 0.0),
+    ],
+)
+def test_arrays_and_generators(f):
+    """NumPy's numbers give NumPy's."""
+    for x in (np.array([1.0, 2.5, -0.3]), np.array([0.5, 2.0])):
+        assert isinstance(wy.compile(f)(x), type(f(x)))
+        for mode in ("source", "auto"):
+            value, gradient = wy.value_and_grad(f, mode=mode)(x)
+            assert value == pytest.approx(f(x), rel=1e-15)
+            for at, slope in enumerate(gradient):
+                step = 1e-5 * (np.arange(len(x)) == at)
+                expected = (f(x + step) - f(x - step)) / 2e-5
+                assert slope == pytest.approx(expected, rel=1e-7, abs=1e-9)
+    for mode in ("source", "auto"):
+        with pytest.raises(statistics.StatisticsError):
+            wy.grad(lambda x: statistics.mean(v * v for v in x if v > 0.0), mode=mode)(-x)
 
 
 def one(x):

@@ -7,6 +7,7 @@ program its words are 32 bits without a sign, which only look up rows. So does a
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import IndexInput, Input, where
-from .values import Array, Number, Traced
+from .values import WHOLE, Array, Known, Number, Traced, is_integers, kind_of
 
 if TYPE_CHECKING:
     from .walker import Walker
@@ -88,3 +89,48 @@ def integer_of(walker: Walker, value: Any, node: ast.AST) -> Any:
         return Number("int64", walker.compute("index_to_signed", made))
     exit = walker.exit("no integer of 64 bits", node)
     return Number("int64", walker.compute("float_to_int", made, exit=exit))
+
+
+def expect_powers(walker: Walker, args: Sequence[Any], node: ast.AST) -> None:
+    """Goes on where no integer is raised to a negative one that is computed: NumPy raises there."""
+    if len(args) != 2 or isinstance(args[1], Known) or not all(is_whole(walker, a) for a in args):
+        return
+    negative = walker.compare("Lt", args[1], Known(0), node)
+    if walker.is_array(args[1]):
+        negative = walker.array_call(np.any, [negative], {}, node)
+    holds = walker.negated(walker.truth(negative, node))
+    walker.guard(holds, "an integer to a negative power", node, ValueError)
+
+
+def is_whole(walker: Walker, value: Any) -> bool:
+    """Whether this is an integer of 64 bits or a truth, or an array of them."""
+    found = walker.array_of(value)
+    if isinstance(found, Known):
+        return np.can_cast(np.asarray(found.object).dtype, np.int64)
+    if isinstance(found, Traced):
+        return found.variable.dtype in (np.int64, np.bool_)
+    return is_integers(found) or kind_of(found) in (*WHOLE, "bool", "numpy_bool")
+
+
+def are_whole(walker: Walker, values: Sequence[Any]) -> bool:
+    """Whether integers among these stay integers: there is an array of them, or there are masks and
+    nothing but integers beside them.
+    """
+    if any(is_integer_array(walker, value) for value in values):
+        return True
+    return any(map(walker.is_array, values)) and all(is_whole(walker, value) for value in values)
+
+
+def is_integer_array(walker: Walker, value: Any) -> bool:
+    """Whether this is an array of integers of the program."""
+    found = walker.array_of(value)
+    return is_integers(found) or (isinstance(found, Traced) and found.variable.dtype == np.int64)
+
+
+def refuse_other_widths(walker: Walker, name: str, kind: np.dtype[Any], node: ast.AST) -> None:
+    """Raises SourceError where NumPy calculates with less than the program does: it makes float16
+    of the root of a mask, and int8 of masks that are divided.
+    """
+    if kind.kind in "iuf" and kind not in (np.float64, np.float32, np.int64):
+        advice = "use astype(float) or astype(int) of it before"
+        walker.refuse(node, f"{name}, which gives {kind} here,", advice)

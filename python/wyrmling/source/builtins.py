@@ -221,8 +221,8 @@ class Builtins(Walker):
             return self.accumulate(
                 args[1], args[2], lambda one, item: self.call(args[0], [one, item], {}, node), node
             )
-        if self.runs(args[1]):
-            self.refuse(node, "reduce of a generator", "give it a first value")
+        if self.runs(args[1]) or self.grown(args[1]) is not None:
+            return self.call(self.written_out("reduced", node), args, {}, node)
         items = self.items(args[1], node)
         if not items:
             self.leave("reduce of nothing", node)

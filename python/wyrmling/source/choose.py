@@ -44,7 +44,7 @@ from .leaving import goes_on, left_at, left_error, neither, takes_no_variable
 from .policy import Record, has_loop, may_ask_kind, may_print, record, tracing_differs
 from .programs import Left
 from .refuse import SourceError, Unreadable
-from .scope import Needs
+from .scope import Needs, Place
 from .walker import OTHER_LENGTH
 
 # Whether the call that is under way in a thread was seen to leave.
@@ -368,18 +368,26 @@ def _left_open(
     *,
     exact: bool,
 ) -> programs.Program:
-    """The program for a call; for all values of the integers of which there are several programs,
-    each for one value, if it can be: a list that grows has a computed length then.
+    """The program for a call; for all values of those integers of which there are several
+    programs, each for one value, that can be left open: a list that grows has a computed length
+    then.
     """
     settles = exact or known.untraceable
     read = functools.partial(program, f, chain, arguments, as_traced=not exact, settles=settles)
-    varying = known.varying()
-    try:
-        made = read(varying=varying)
-    except SourceError:
-        if not varying:
-            raise
-        known.held |= varying
-        made = read()
+    made, left_open, waiting = None, frozenset[Place](), [known.varying()]
+    while waiting:
+        places = waiting.pop()
+        if not places:
+            continue
+        try:
+            made = read(varying=left_open | set(places))
+            left_open |= set(places)
+        except SourceError:
+            if len(places) == 1:
+                known.held |= set(places)
+            else:
+                half = len(places) // 2
+                waiting += [places[half:], places[:half]]
+    made = made or read()
     known.holds(made.constants)
     return made

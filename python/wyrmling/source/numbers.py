@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from .bits import inverted, of_bits
 from .cuts import is_computed
 from .objects import member_of
 from .values import (
@@ -160,6 +161,9 @@ class Numbers(Walker):
         elif kinds[0] is not None and kinds[1] is not None:
             return self.arithmetic(operator, left, right, node)
         if self.is_array(left) or self.is_array(right):
+            made = of_bits(self, operator, left, right, node)
+            if made is not None:
+                return made
             both = [
                 self._beside(left, right, operator, node),
                 self._beside(right, left, operator, node),
@@ -406,7 +410,8 @@ class Numbers(Walker):
         if isinstance(value, Number):
             return self._unary_number(operator, value, node)
         if self.is_array(value):
-            return self.array_call(UNARY[operator], [value], {}, node)
+            made = inverted(self, value, node) if operator == "Invert" else None
+            return made or self.array_call(UNARY[operator], [value], {}, node)
         if self.class_of(value) is not None:
             name = {"USub": "__neg__", "UAdd": "__pos__", "Invert": "__invert__"}[operator]
             function = self.bound(value, name, node)

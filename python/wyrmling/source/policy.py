@@ -54,12 +54,12 @@ class Record:
         self.values: dict[Place, set[int]] = {}
         self.held: frozenset[Place] = frozenset()
 
-    def varying(self) -> frozenset[Place]:
+    def varying(self) -> list[Place]:
         """The integers of which there are several programs, each for one value."""
         # Another thread may add to the dict meanwhile: a list of its items is made at once.
         found = list(self.values.items())
-        often = {place for place, values in found if len(values) >= MOST_VALUES}
-        return frozenset(often - self.held)
+        often = [place for place, values in found if len(values) >= MOST_VALUES]
+        return [place for place in often if place not in self.held]
 
     def holds(self, constants: Mapping[Place, int]) -> None:
         """Notes that there is a program for these values of integers."""

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import ast
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from .. import _core, _names
-from .answers import signed
+from .answers import are_whole, expect_powers, refuse_other_widths, signed
 from .classes import package_of
 from .creation import CREATORS, FOR_VARIABLES, TRACING, Creation
 from .cuts import FILLED
@@ -224,6 +225,8 @@ class Splicing(Creation):
         node: ast.AST,
         method: bool,
     ) -> Any:
+        if function in (operator.pow, np.power):
+            expect_powers(self, args, node)
         try:
             return self._written(function, args, keywords, node, method)
         except Unfit:
@@ -255,7 +258,7 @@ class Splicing(Creation):
         recording.sliced = taken and is_integers(self.array_of(args[0]))
         weak = whole or getattr(function, "__module__", "") == "_operator"
         weak = weak and inner is not np.float_power
-        recording.whole = weak and any(map(self._is_whole_array, args))
+        recording.whole = weak and are_whole(self, args)
         recording.single = weak and function not in LOGICAL and self._is_single(args)
         given = [self._argument(one, recording, node, whole) for one in args]
         named = {k: self._argument(one, recording, node, whole) for k, one in keywords.items()}
@@ -313,6 +316,7 @@ class Splicing(Creation):
         if not isinstance(found, _core.Variable):
             self.refuse(node, f"{name}, which reads the values of an array,", TRACING)
         kind = np.asarray(real).dtype
+        refuse_other_widths(self, name, kind, node)
         if recording.integer and kind.kind in "iu":
             self.refuse(node, f"{name} of integers of NumPy's", "use int(...) of them, or floats")
         if isinstance(real, np.bool_) and not recording.computed and not found.shape:
@@ -321,6 +325,9 @@ class Splicing(Creation):
             made = self._splice(found, recording)
             return Number("numpy_bool", self.compute("float_to_bool", made))
         if kind not in (np.float64, np.float32) and not recording.sliced:
+            # Places that are broadcast are looked up, and not calculated with.
+            if found.dtype != kind and name != "broadcast_arrays":
+                self.refuse(node, f"{name} of such integers", TRACING)
             computed = bool(recording.computed)
             others = tuple(recording.others)
             return Traced(found, tuple(recording.inputs), again, others, computed)
@@ -432,11 +439,6 @@ class Splicing(Creation):
             if (whole or recording.whole) and value.kind in WHOLE and value.seen is None:
                 return self._number_argument(value, self.as_real(value, "float", node), recording)
         return self.plain_of(value, node)
-
-    def _is_whole_array(self, value: Any) -> bool:
-        array = self.array_of(value)
-        is_traced = isinstance(array, Traced) and array.variable.dtype == np.int64
-        return is_traced or is_integers(array)
 
     def _is_single(self, values: Sequence[Any]) -> bool:
         """Whether the arrays and NumPy's numbers among these are float32, and there is one."""

@@ -56,11 +56,15 @@ def stand_in(
     if any(found is one for one in FUNCTIONS) and len(args) == 1 and not keywords:
         return copied(walker, args[0], found.__name__ == "deepcopy", node, {})
     if of_statistics(found):
-        data = walker.list_or_row(args[0], node) if args else None
-        kinds = set(map(kind_of, data[1])) if data else set()
-        if "float" not in kinds or kinds - {"float", "int", "bool"}:
+        if args and (walker.is_array(args[0]) or walker.runs(args[0])):
+            args = [walker.call(Known(list), args[:1], {}, node), *args[1:]]
+        kinds = _kinds_in(walker, args[0], node) if args else set()
+        if not kinds & {"float", "float64"} or kinds - {"float", "float64", "int", "bool"}:
             walker.refuse(node, f"{found.__name__} of this", "give it a list of floats")
-        return _read(walker, found.__name__, args, keywords, node)
+        made = _read(walker, found.__name__, args, keywords, node)
+        # Roots are Python's floats, and all else has the type of the data.
+        of_numpy = "float64" in kinds and found.__name__ not in ("stdev", "pstdev")
+        return walker.call(Known(np.float64), [made], {}, node) if of_numpy else made
     if found in WRAPPERS:
         return _read(walker, found.__name__, args, keywords, node)
     if found is itertools.groupby:
@@ -143,6 +147,15 @@ def _of_method(
         if indexed and hasattr(standard_arrays, name):
             return _read(walker, name, [args[0], places, args[2]], keywords, node)
     return None
+
+
+def _kinds_in(walker: Walker, over: Any, node: ast.AST) -> set[str | None]:
+    """The kinds of the numbers in a list or tuple."""
+    grown = walker.grown(over)
+    if grown is not None:
+        return {getattr(grown.form, "kind", None)}
+    data = walker.list_or_row(over, node)
+    return set(map(kind_of, data[1])) if data else set()
 
 
 def of_statistics(function: Any) -> bool:

@@ -1,5 +1,6 @@
-"""``collections.deque``, what ``collections.Counter`` adds to a dict, and ``itertools.groupby``, as
-texts that are read in their place, see ``standard.py``.
+"""``collections.deque``, what ``collections.Counter`` adds to a dict, ``itertools.groupby``, and
+``functools.reduce`` without a first value, as texts that are read in their place, see
+``standard.py``.
 
 ``counter_update`` is the method ``update`` of ``Counter``, and so on; ``counter_sum`` and
 ``counter_difference`` are ``+`` and ``-``. ``dicts.py`` says which of them is read.
@@ -255,3 +256,13 @@ def counter_difference(left, right):
         if element not in left and count < 0:
             found[element] = 0 - count
     return found
+
+
+def reduced(function, iterable):
+    begun, total = False, None
+    for item in iterable:
+        total = function(total, item) if begun else item
+        begun = True
+    if not begun:
+        raise TypeError("reduce() of empty iterable with no initial value")
+    return total

@@ -1,6 +1,7 @@
 """Generator expressions, and what else runs late: effects come in Python's order."""
 
 import functools
+import operator
 from collections import namedtuple
 
 from .case import at
@@ -235,6 +236,17 @@ def any_stops_and_counts(x):
 @at(1.5)
 def reduced_without_a_first_value(x):
     return functools.reduce(lambda a, b: a * b, (v + 1 for v in (x, 2.0, x)))
+
+
+@at(1.5, 4)
+@at(1.5, 1)
+@at(1.5, 0)
+def reduced_without_a_first_value_by_a_computed_number(x, n):
+    xs = []
+    for i in range(n):
+        if x * i != 3.0:
+            xs.append(x * i * i)
+    return functools.reduce(operator.sub, xs) + functools.reduce(max, map(abs, xs))
 
 
 @at(1.5, 3)
