@@ -107,7 +107,11 @@ impl Executor {
                 Ok(fits && old.overwrite(self.read(place)))
             }
             (Some(Sink::Rows(_)), Gradient::Rows(old)) => {
+                // Rows of another type say of which array they are, whatever is written over them.
                 let of = self.type_of(k);
+                if old.ty() != of {
+                    return Ok(false);
+                }
                 let Some((indices, mut values)) = old.in_place(self.row_count(k)) else {
                     return Ok(false);
                 };

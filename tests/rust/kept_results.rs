@@ -69,6 +69,38 @@ fn results_of_another_program_are_replaced() -> Result<()> {
 }
 
 #[test]
+fn rows_of_another_table_are_replaced() -> Result<()> {
+    let program = program()?;
+    let anew = program.value_and_grad(&index(&[11, 4]))?;
+    let tables: [(DType, &[usize]); 6] = [
+        (DType::F64, &[5, 6]),
+        (DType::F64, &[20, 6]),
+        (DType::F64, &[12, 2]),
+        (DType::F64, &[12]),
+        (DType::F64, &[12, 2, 3]),
+        (DType::F32, &[12, 6]),
+    ];
+    for (dtype, shape) in tables {
+        let other = Parameter::new(numbers(dtype, shape, 1));
+        let other = other.gather(Input::indices(vec![0])).sum().freeze()?;
+        let mut kept = other.value_and_grad(&index(&[3, 4]))?;
+        assert!(matches!(kept.1[..], [Some(Gradient::Rows(_))]));
+        program.value_and_grad_into(&index(&[11, 4]), &mut kept)?;
+        let types = |results: &Results| {
+            results
+                .1
+                .iter()
+                .flatten()
+                .map(Gradient::ty)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(types(&kept), types(&anew), "{shape:?}");
+        assert_eq!(dense(&kept), dense(&anew), "{shape:?}");
+    }
+    Ok(())
+}
+
+#[test]
 fn an_error_leaves_them() -> Result<()> {
     let program = program()?;
     let mut kept = program.value_and_grad(&index(&[3]))?;

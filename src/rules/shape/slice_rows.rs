@@ -49,8 +49,13 @@ impl Region {
                     Some((if i < 0 { i + n } else { i }, 1, 1))
                 }
                 SliceItem::Range { start, stop, step } => {
-                    let (first, count) = range(start, stop, step, n);
-                    (count <= n / 2).then_some((first, step, count as usize))
+                    let (start_row, count) = range(start, stop, step, n);
+                    let is_few = count <= n / 2;
+                    if !is_few {
+                        // It is a slice of all rows as they are.
+                        *first = SliceItem::Range { start, stop, step };
+                    }
+                    is_few.then_some((start_row, step, count as usize))
                 }
                 SliceItem::NewAxis => None,
             },
@@ -190,6 +195,9 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
             case(vec![At(2), NewAxis, At(1)], &[1]),
             case(vec![range(Some(3), Some(1), 1)], &[0, 3]),
             case(vec![ALL, At(1)], &[6]),
+            // More than half of the rows, and not all of them.
+            case(vec![range(Some(1), None, 1)], &[5, 3]),
+            case(vec![range(None, Some(1), -1), At(0)], &[4]),
         ]
     },
 }];
@@ -233,6 +241,7 @@ mod tests {
         // Of all rows, or of more than half.
         assert_eq!(rows(&[], 8).0, None);
         assert_eq!(rows(&[ALL, At(1)], 8).0, None);
-        assert_eq!(rows(&[range(Some(1), None, 1)], 8).0, None);
+        assert_eq!(rows(&[range(Some(1), None, 1)], 8), (None, false));
+        assert_eq!(rows(&[range(Some(-8), None, 1)], 8), (None, true));
     }
 }
