@@ -4,7 +4,7 @@
 //! holds can be changed in place ([`Operator::update`](crate::rules::Operator::update)), and memory is
 //! free early.
 
-use crate::ir::{Cfg, Expression, Function, Liveness, ValueId};
+use crate::ir::{Cfg, Expression, Function, ValueId, each_range};
 
 /// For each use of a value, whether it is the last. See the [module documentation](self).
 #[derive(Debug)]
@@ -16,6 +16,56 @@ pub(crate) struct LastUses {
     targets: Vec<Vec<Vec<bool>>>,
 }
 
+/// What of the live values of each block is asked for. That is a few, where all of them are as many as the
+/// values of a function with thousands of branches.
+struct Needed {
+    /// The values that a block defines or reads and that are needed after it, sorted.
+    after: Vec<Vec<ValueId>>,
+    /// The values that are passed to a block as arguments and needed in it or after it all the same, sorted.
+    given: Vec<Vec<ValueId>>,
+}
+
+impl Needed {
+    fn of(function: &Function, graph: &Cfg) -> Self {
+        let count = function.blocks.len();
+        let mut given: Vec<(ValueId, usize)> = Vec::new();
+        for block in &function.blocks {
+            for to in block.terminator.targets() {
+                given.extend(to.args.iter().map(|&id| (id, to.block)));
+            }
+        }
+        given.sort_unstable();
+        let mut needed = Needed {
+            after: vec![Vec::new(); count],
+            given: vec![Vec::new(); count],
+        };
+        // The value that each block is to be asked about.
+        let (mut concerns, mut takes) = (vec![None; count], vec![None; count]);
+        each_range(function, graph, |range| {
+            let id = range.id;
+            let readers = range.readers.iter().map(|&(_, block)| block);
+            for block in readers.chain(range.home) {
+                concerns[block] = Some(id);
+            }
+            let first = given.partition_point(|&(other, _)| other < id);
+            for &(_, block) in given[first..].iter().take_while(|&&(other, _)| other == id) {
+                takes[block] = Some(id);
+            }
+            for &block in range.live_out {
+                if concerns[block] == Some(id) {
+                    needed.after[block].push(id);
+                }
+            }
+            for &block in range.live_in {
+                if takes[block] == Some(id) {
+                    needed.given[block].push(id);
+                }
+            }
+        });
+        needed
+    }
+}
+
 /// The bit of an operand.
 fn bit(operand: usize) -> u64 {
     1u64.checked_shl(operand as u32).unwrap_or(0)
@@ -24,9 +74,9 @@ fn bit(operand: usize) -> u64 {
 impl LastUses {
     /// Those of a function that was checked.
     pub(crate) fn new(function: &Function) -> Self {
-        let graph = Cfg::new(function);
-        let liveness = Liveness::new(function, &graph);
-        let mut live = vec![false; function.kinds.len()];
+        let needed = Needed::of(function, &Cfg::new(function));
+        // The block, counted from 1, that read a value last.
+        let mut reader = vec![0; function.kinds.len()];
         let mut out = LastUses {
             instructions: Vec::with_capacity(function.blocks.len()),
             targets: Vec::with_capacity(function.blocks.len()),
@@ -34,16 +84,16 @@ impl LastUses {
         for (number, block) in function.blocks.iter().enumerate() {
             let targets = block.terminator.targets();
             let ends = targets.iter().map(|to| {
-                let inside = liveness.live_in(to.block);
+                let inside = &needed.given[to.block];
                 let last = |(k, id): (usize, &ValueId)| {
                     inside.binary_search(id).is_err() && !to.args[k + 1..].contains(id)
                 };
                 to.args.iter().enumerate().map(last).collect()
             });
             out.targets.push(ends.collect());
-            live.fill(false);
-            let mut read = |id: ValueId| std::mem::replace(&mut live[id as usize], true);
-            for &id in liveness.live_out(number) {
+            let here = number + 1;
+            let mut read = |id: ValueId| std::mem::replace(&mut reader[id as usize], here) == here;
+            for &id in &needed.after[number] {
                 read(id);
             }
             for &id in targets.iter().flat_map(|to| &to.args) {
@@ -126,5 +176,32 @@ mod tests {
         assert_eq!(last.arguments(1, 0), [true, true, true]);
         assert_eq!(last.arguments(1, 1), [true]);
         assert_eq!([0, 1].map(|k| last.operand(2, 0, k)), [true, true]);
+    }
+
+    /// N blocks, each of which makes a number, between the numbers that the first block makes and the last reads.
+    #[test]
+    fn what_is_asked_for_grows_with_the_uses_and_not_with_blocks_times_values() {
+        let noted = |count: usize| {
+            let number = || ValueKind::from(Type::scalar(DType::F64));
+            let b = Builder::new();
+            let x = b.parameter(number());
+            let square = |x| b.try_apply(OpRef::Static(&Square), &[x]).expect("a number");
+            let early: Vec<ValueId> = (0..count).map(|_| square(x)).collect();
+            for block in 1..=count {
+                square(x);
+                let args = Vec::new();
+                b.terminate(Terminator::Jump(Target { block, args }));
+                b.block();
+            }
+            b.terminate(Terminator::Return(early));
+            let function = b.finish("f").expect("fitting types");
+            function.check().expect("well formed");
+            let last = LastUses::new(&function);
+            assert!(last.operand(count - 1, 0, 0) && !last.operand(count - 2, 0, 0));
+            let needed = Needed::of(&function, &Cfg::new(&function));
+            needed.after.iter().map(Vec::len).sum::<usize>()
+        };
+        // x after each block but the last that reads it, and the numbers after the first.
+        assert_eq!([100, 200].map(noted), [199, 399]);
     }
 }

@@ -21,43 +21,18 @@ impl Liveness {
     /// If the function is not well formed ([`Function::check`]), or the graph is another one's.
     pub fn new(function: &Function, graph: &Cfg) -> Self {
         let count = function.blocks.len();
-        let homes = homes(function);
         let mut live = Liveness {
             live_in: vec![Vec::new(); count],
             live_out: vec![Vec::new(); count],
         };
-        let mut uses: Vec<(usize, usize)> = Vec::new();
-        for &block in graph.order() {
-            let mut note = |id: ValueId| {
-                if homes[id as usize] != Some(block) {
-                    uses.push((id as usize, block));
-                }
-            };
-            let here = &function.blocks[block];
-            for i in &here.instructions {
-                i.expression.operands().iter().copied().for_each(&mut note);
-            }
-            here.terminator.each(note);
-        }
-        // All uses of one value together, so that the last entry of a list says whether it is there.
-        uses.sort_unstable();
-        let mut waiting = Vec::new();
-        for (id, block) in uses {
-            let id = id as ValueId;
-            waiting.push(block);
-            while let Some(block) = waiting.pop() {
-                if homes[id as usize] == Some(block) || live.live_in[block].last() == Some(&id) {
-                    continue;
-                }
-                live.live_in[block].push(id);
-                for edge in graph.predecessors(block) {
-                    if live.live_out[edge.from].last() != Some(&id) {
-                        live.live_out[edge.from].push(id);
-                        waiting.push(edge.from);
-                    }
-                }
-            }
-        }
+        each_range(function, graph, |range| {
+            let id = range.id;
+            range.live_in.iter().for_each(|&b| live.live_in[b].push(id));
+            range
+                .live_out
+                .iter()
+                .for_each(|&b| live.live_out[b].push(id));
+        });
         live
     }
 
@@ -71,6 +46,68 @@ impl Liveness {
     /// on as an argument is not among them for that.
     pub fn live_out(&self, block: usize) -> &[ValueId] {
         &self.live_out[block]
+    }
+}
+
+/// Where one value is needed that other blocks than its own read.
+pub(crate) struct LiveRange<'a> {
+    pub(crate) id: ValueId,
+    /// The block that defines it, and those others that read it.
+    pub(crate) home: Option<usize>,
+    pub(crate) readers: &'a [(ValueId, usize)],
+    /// The blocks before which and after which it is needed.
+    pub(crate) live_in: &'a [usize],
+    pub(crate) live_out: &'a [usize],
+}
+
+/// Calls `f` with each value that another block than its own reads, in the order of their numbers.
+pub(crate) fn each_range(function: &Function, graph: &Cfg, mut f: impl FnMut(LiveRange<'_>)) {
+    let count = function.blocks.len();
+    let homes = homes(function);
+    let mut uses: Vec<(ValueId, usize)> = Vec::new();
+    for &block in graph.order() {
+        let mut note = |id: ValueId| {
+            if homes[id as usize] != Some(block) {
+                uses.push((id, block));
+            }
+        };
+        let here = &function.blocks[block];
+        for i in &here.instructions {
+            i.expression.operands().iter().copied().for_each(&mut note);
+        }
+        here.terminator.each(note);
+    }
+    uses.sort_unstable();
+    // The value that came by last before and after each block.
+    let (mut before, mut after) = (vec![None; count], vec![None; count]);
+    let [mut live_in, mut live_out, mut waiting] = [const { Vec::new() }; 3];
+    for readers in uses.chunk_by(|(a, _), (b, _)| a == b) {
+        let id = readers[0].0;
+        let home = homes[id as usize];
+        live_in.clear();
+        live_out.clear();
+        for &(_, block) in readers {
+            waiting.push(block);
+            while let Some(block) = waiting.pop() {
+                if home == Some(block) || before[block].replace(id) == Some(id) {
+                    continue;
+                }
+                live_in.push(block);
+                for edge in graph.predecessors(block) {
+                    if after[edge.from].replace(id) != Some(id) {
+                        live_out.push(edge.from);
+                        waiting.push(edge.from);
+                    }
+                }
+            }
+        }
+        f(LiveRange {
+            id,
+            home,
+            readers,
+            live_in: &live_in,
+            live_out: &live_out,
+        });
     }
 }
 

@@ -51,6 +51,7 @@ pub(crate) use induction::{Induction, inductions};
 pub use jvp::{Pushforward, jvp};
 pub use kind::{Datum, ValueKind};
 pub use liveness::Liveness;
+pub(crate) use liveness::each_range;
 pub use recursion::{Recursion, RegionCall, without_calls};
 pub(crate) use scalar::rows;
 pub use scalar::{Comparison, ScalarKind, ScalarOperator};

@@ -25,6 +25,16 @@ def grown(x: float, n: int) -> float:
     return sum(out)
 
 
+def grown_in_front(x: float, n: int) -> float:
+    out = []
+    for k in range(n):
+        x = 3.7 * x * (1.0 - x)
+        out.insert(0, x)
+        if k % 3 == 2:
+            x += 0.1 * out.pop()
+    return sum(out) + out[0] * out[-1]
+
+
 def refilled(x: float, n: int) -> float:
     out = [x, x]
     k = 0
@@ -86,6 +96,14 @@ def test_a_list_that_grows_is_kept_only_where_it_gets_room() -> None:
     assert arrays_kept(wy.code_adjoint(grown, 0.5, 5000)) == 1
 
 
+def test_a_list_that_grows_in_front_moves_only_where_it_gets_room() -> None:
+    blocks = re.split(r"\n(?=\d+\()", wy.code_ir(grown_in_front, 0.5, 5000))
+    # Rows are moved where there is no room in front, and the item alone is written after that.
+    writes = [(" rows8(" in block, block.count("replace_row")) for block in blocks]
+    assert [one for one in writes if one[1]] == [(True, 1), (False, 1)]
+    assert arrays_kept(wy.code_adjoint(grown_in_front, 0.5, 5000)) == 1
+
+
 def test_a_list_that_is_read_and_changed_is_kept_only_where_it_gets_room() -> None:
     x = np.linspace(0.1, 0.9, 20)
     # At each place where it gets room, and once after the loop.
@@ -118,7 +136,7 @@ def test_derivatives_of_what_is_read_and_changed_are_those_of_differences() -> N
 
 
 def test_derivatives_are_those_of_differences() -> None:
-    for f in (filled, grown, refilled):
+    for f in (filled, grown, grown_in_front, refilled):
         slope = wy.grad(f, mode="source")
         bend = wy.grad(slope, mode="source")
         for n in (1, 2, 9):

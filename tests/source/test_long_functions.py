@@ -5,9 +5,11 @@ functions that stand in many others.
 import importlib.util
 import math
 
+import numpy as np
 import pytest
 
 import wyrmling as wy
+from wyrmling.source import exchange, join
 
 STATEMENTS = (
     "    a = a * b + math.sin(x)",
@@ -64,3 +66,44 @@ def test_functions_in_functions(tmp_path):
     text = "\n".join([*lines, f"{' ' * depth}return x * x", *calls])
     f = imported(tmp_path / "nested.py", text + "\n").f0
     assert math.isclose(wy.grad(f, mode="source")(2.0), 4.0 * 1.5 ** (depth - 1), rel_tol=1e-12)
+
+
+def test_arrays_that_stay_are_passed_over_where_paths_meet(tmp_path, monkeypatch):
+    calls = []
+    merged, pairs = join.Merge.merge, exchange._pairs
+
+    def counted(*args):
+        calls.append(1)
+        return merged(*args)
+
+    def counted_pairs(*args):
+        for pair in pairs(*args):
+            calls.append(1)
+            yield pair
+
+    monkeypatch.setattr(join.Merge, "merge", counted)
+    monkeypatch.setattr(exchange, "_pairs", counted_pairs)
+    names = [f"p{k}" for k in range(100)]
+    lines = [f"    t = t + {name} @ made if t < 1.0 else t * 0.99" for name in names]
+    text = "\n".join(["import numpy as np", f"def f(t, {', '.join(names)}):", *lines])
+    text = text.replace("):\n", "):\n    made = np.ones(2)\n    made[0] = 0.25\n", 1)
+    f = imported(tmp_path / "named.py", f"{text}\n    return t\n").f
+    arrays = [np.array([0.5, 0.01 * k]) for k in range(100)]
+    value, slope = wy.value_and_grad(f, mode="source")(0.25, *arrays)
+    assert 100 <= len(calls) <= 30 * len(names)
+    assert math.isclose(value, f(0.25, *arrays), rel_tol=1e-12)
+    assert math.isclose(slope, difference(lambda t: f(t, *arrays), 0.25), rel_tol=1e-5)
+
+
+def test_many_numbers_that_wait_for_one_array(tmp_path):
+    """They are kept in memory, and not across blocks of code."""
+    items = ", ".join(f"x[{k}] * {k % 7}.5" for k in range(700))
+    text = f"import numpy as np\ndef f(x):\n    return np.sum(np.array([{items}]) ** 2)\n"
+    f = imported(tmp_path / "waiting.py", text).f
+    x = np.linspace(-1.0, 2.0, 700)
+    value, slope = wy.value_and_grad(f, mode="source")(x)
+    factors = np.arange(700) % 7 + 0.5
+    assert math.isclose(value, f(x), rel_tol=1e-12)
+    np.testing.assert_allclose(slope, 2.0 * factors**2 * x, rtol=1e-12)
+    with pytest.raises(IndexError):
+        wy.grad(f, mode="source")(x[:-1])

@@ -31,7 +31,7 @@ from .environment import Environment
 from .form import filled, refuse_own_methods
 from .frames import Frame
 from .generators import Generators
-from .grown import Grown
+from .grown_methods import GrownMethods
 from .imports import Imports
 from .instantiation import Instantiation
 from .iteration import Iteration
@@ -75,7 +75,7 @@ class Interpreter(
     Texts,
     Builtins,
     Reductions,
-    Grown,
+    GrownMethods,
     Cuts,
     Rounding,
     Mathematics,

@@ -9,11 +9,13 @@ So it is with items of lists and dicts that both paths have.
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .state import ArrayContents, State, reachable
+from .state import ArrayContents, State, differing, reachable
 from .values import Array, Choice, Composite, Lost, Reference
 
 
@@ -37,6 +39,8 @@ def _exchanged(first: State, other: State) -> dict[int, int]:
     """Which address of another path is which of the first, if names have exchanged their arrays and
     all else stays.
     """
+    if not _may_differ(first, other):
+        return {}
     moved: dict[int, int] = {}
     for value, found in _pairs(first, other):
         if type(value) is not Reference or type(found) is not Reference:
@@ -48,6 +52,19 @@ def _exchanged(first: State, other: State) -> dict[int, int]:
         return {}
     contents = [state.heap.get(address) for state in (first, other) for address in moved]
     return moved if all(isinstance(one, ArrayContents) for one in contents) else {}
+
+
+def _may_differ(first: State, other: State) -> bool:
+    """Whether a name, or a part of an object, may be another object on another path."""
+    for names, others in zip(first.environments, other.environments, strict=False):
+        for name in differing(names, others):
+            value = names.get(name)
+            if type(value) is Reference and others.get(name) != value:
+                return True
+    # Thousands of objects may be the same: they are compared without a step of Python each.
+    found = list(map(other.heap.get, first.heap))
+    changed = itertools.compress(found, map(operator.is_not, found, first.heap.values()))
+    return any(one is not None for one in changed)
 
 
 def _pairs(first: State, other: State) -> Iterator[tuple[Any, Any]]:

@@ -32,7 +32,7 @@ from .columns import (
     single_forms,
     unchanged,
 )
-from .cuts import consecutive, cut
+from .cuts import cut
 from .join import Incoming
 from .state import ArrayContents, GrownContents, ListContents
 from .values import REAL, WHOLE, Array, Choice, Known, Lazy, Number, Reference, Row, kind_of
@@ -184,9 +184,7 @@ class Grown(Walker):
             return
         parts = self._parts_for(contents, item, node)
         length = contents.length
-        exit = self.exit("an array has no such axis", node)
-        room = self.builder.compute("length", [contents.columns[0].id], exit, axis=0)
-        capacity = Number("int", room)
+        capacity = self._capacity(contents, node)
         full = self.compare("Eq", self._row_at(contents, length, node), capacity, node)
 
         def doubled() -> Any:
@@ -205,14 +203,13 @@ class Grown(Walker):
         found = self.decide(full, doubled, lambda: Row((contents.first, *contents.columns)), node)
         contents = replace(contents, first=found.items[0], columns=found.items[1:])
         index = self.index_of(self.as_int(self._row_at(contents, length, node)), node)
-        columns = tuple(
-            self._with_row(column, part, form, index)
-            for column, part, form in zip(
-                contents.columns, parts, single_forms(contents.form), strict=True
-            )
-        )
         longer = self.binary("Add", length, Known(1), node)
-        self.store(owner, replace(contents, length=longer, columns=columns), node)
+        self.store(owner, self._with_item(replace(contents, length=longer), parts, index), node)
+
+    def _capacity(self, contents: GrownContents, node: ast.AST) -> Number:
+        """How many rows the columns have."""
+        exit = self.exit("an array has no such axis", node)
+        return Number("int", self.builder.compute("length", [contents.columns[0].id], exit, axis=0))
 
     def _row_at(self, contents: GrownContents, at: Any, node: ast.AST) -> Any:
         """The row of the columns that has an item."""
@@ -230,6 +227,12 @@ class Grown(Walker):
         """The first row of the items, how many there are, and the one after them."""
         length = contents.length
         return contents.first, length, self._row_at(contents, length, node)
+
+    def _with_item(self, contents: GrownContents, parts: list[Any], index: int) -> GrownContents:
+        """The list with an item of these parts in a row."""
+        triples = zip(contents.columns, parts, single_forms(contents.form), strict=True)
+        columns = tuple(self._with_row(*triple, index) for triple in triples)
+        return replace(contents, columns=columns)
 
     def _with_row(self, column: Array, part: Any, form: Any, index: int) -> Array:
         made = self.apply("replace_row", column.id, self._held(part, form), index)
@@ -309,13 +312,7 @@ class Grown(Walker):
             return
         parts = self._parts_for(contents, value, node)
         at = self._row(contents, index, node)
-        columns = tuple(
-            self._with_row(column, part, form, at)
-            for column, part, form in zip(
-                contents.columns, parts, single_forms(contents.form), strict=True
-            )
-        )
-        self.store(owner, replace(self.contents(owner, node), columns=columns), node)
+        self.store(owner, self._with_item(self.contents(owner, node), parts, at), node)
 
     def grown_array(self, contents: GrownContents, node: ast.AST) -> Any:
         """``np.array(x)``: a new array."""
@@ -393,107 +390,3 @@ class Grown(Walker):
             return self._item_at(contents, self._row(contents, at, node), node)
 
         return contents.length, item
-
-    # Methods.
-
-    def grown_append(self, owner: Any, _: Any, args: list[Any], __: Any, node: ast.AST) -> Any:
-        """``x.append(item)``."""
-        if len(args) != 1:
-            self.leave("arguments do not fit", node)
-        self.grow(owner, args[0], node)
-        return Known(None)
-
-    def grown_extend(self, owner: Any, _: Any, args: list[Any], __: Any, node: ast.AST) -> Any:
-        """``x.extend(items)``."""
-        if args[0] == owner:
-            self.refuse(node, "a list of computed length that is added to itself", ADVICE)
-        with self.holding(owner):
-            self.each(args[0], lambda item: self.grow(owner, item, node), node)
-        return Known(None)
-
-    def grown_pop(
-        self, owner: Any, contents: GrownContents, args: list[Any], _: Any, node: ast.AST
-    ) -> Any:
-        """``x.pop()`` or ``x.pop(index)``."""
-        if args and not (isinstance(args[0], Known) and args[0].object == -1):
-            item = self.grown_item(owner, args[0], node)
-            with self.holding(item):
-                self.grown_delete(owner, args[0], node)
-            return item
-        item = self._item_at(contents, self._row(contents, Known(-1), node), node)
-        shorter = self.binary("Sub", contents.length, Known(1), node)
-        self.store(owner, replace(contents, length=shorter), node)
-        return item
-
-    def grown_delete(self, owner: Reference, index: Any, node: ast.AST) -> None:
-        """``del x[index]``: what comes after it moves."""
-        contents = self.contents(owner, node)
-        if isinstance(index, Lazy | Choice):
-            self.refuse(node, "del of such an item of a list of computed length", ADVICE)
-        self.place_within(index, contents.length, node)
-        left = self.binary("Sub", contents.length, Known(1), node)
-        if isinstance(index, Known) and index.object == 0:
-            after = self.binary("Add", contents.first, Known(1), node)
-            self.store(owner, replace(contents, length=left, first=after), node)
-            return
-        first, count = self.bounds(index, Known(None), contents.length, node)
-        after = self.binary("Add", first, Known(1), node)
-        fewer = self.binary("Sub", count, Known(1), node)
-        moved = self._shifted(contents, after, first, fewer, node)
-        self.store(owner, replace(moved, length=left), node)
-
-    def _shifted(
-        self, contents: GrownContents, first: Any, to: Any, count: Any, node: ast.AST
-    ) -> GrownContents:
-        """So many items from one place on copied to another."""
-        first, to, last = (self._row_at(contents, at, node) for at in (first, to, contents.length))
-        ends = [consecutive(self, at, count, last, CAPACITY) for at in (first, to)]
-        columns = [
-            replace(
-                one,
-                id=self.apply(
-                    "replace_row", one.id, self.apply("gather", one.id, ends[0]), ends[1]
-                ),
-            )
-            for one in contents.columns
-        ]
-        return replace(contents, columns=tuple(columns))
-
-    def grown_insert(
-        self, owner: Any, contents: GrownContents, args: list[Any], _: Any, node: ast.AST
-    ) -> Any:
-        """``x.insert(index, item)``: what comes after it moves."""
-        if len(args) != 2:
-            self.leave("arguments do not fit", node)
-        if isinstance(args[0], Choice):
-            self.refuse(node, "an insertion at one of several places", ADVICE)
-        first, count = self.bounds(args[0], Known(None), contents.length, node)
-        after = self.binary("Add", first, Known(1), node)
-        with self.holding(owner, args[1]):
-            self.grow(owner, args[1], node)
-            moved = self._shifted(self.contents(owner, node), first, after, count, node)
-            self.store(owner, moved, node)
-            self.grown_store(owner, first, args[1], node)
-        return Known(None)
-
-    def grown_sum(self, left: Any, right: Any, node: ast.AST) -> Any:
-        """``x + y`` of two lists: a new one."""
-        for one in (left, right):
-            known = self.list_or_row(one, node)
-            if self.grown(one) is None and not (known and known[0] is list):
-                self.leave("a list and something else cannot be added", node)
-        contents: Any = self.contents(left, node)
-        made = self.allocate(replace(contents, external=False))
-        self.grown_extend(made, None, [right], None, node)
-        return made
-
-    def grown_clear(self, owner: Any, _: Any, args: list[Any], __: Any, node: ast.AST) -> Any:
-        """``x.clear()``."""
-        self.store(owner, ListContents(()), node)
-        return Known(None)
-
-    def grown_copy(
-        self, _: Any, contents: GrownContents, args: list[Any], __: Any, node: ast.AST
-    ) -> Any:
-        """``x.copy()``."""
-        return self.allocate(replace(contents, external=False))

@@ -53,8 +53,6 @@ Path = tuple[Hashable, ...]
 MANY = 12
 UNSET = Unset()
 MIXED = "a list that grows by items of several kinds, or none of numbers, arrays, tuples and lists,"
-# What has no objects in it.
-SIMPLE = frozenset({Number, Known, Unset})
 
 
 class Conflict(Exception):
@@ -131,9 +129,10 @@ class Merge:
                 changed.update(differing(first, other))
                 if not other.keys() <= environment.keys():
                     environment |= {n: v for n, v in other.items() if n not in environment}
-            # Thousands of names may stand for one simple value on all ways: they are passed over.
+            # Thousands of names may stand for one value on all ways: they are passed over, unless
+            # it leads to objects.
             classes = zip(environment, map(type, environment.values()), strict=True)
-            for name in [n for n, c in classes if c not in SIMPLE or n in changed]:
+            for name in [n for n, c in classes if c not in PLAIN or n in changed]:
                 given = [first.get(name, UNSET), *[other.get(name, UNSET) for other in others]]
                 environment[name] = self.merge((depth, name), given)
             merged.environments.append(environment)

@@ -64,6 +64,26 @@ def queue_of_computed_length(x):
     return total
 
 
+@at(1.1, 0.3, 3)
+@at(1.1, 0.3, 40)
+def grown_at_both_ends(x, y, n):
+    d, old = deque(maxlen=9), deque()
+    for k in range(n):
+        d.appendleft(x * k)
+        old.appendleft(y * k)
+        if k % 3 == 0:
+            d.append(y + d[-1])
+        if k % 5 == 4:
+            old.append(d.popleft() * old.pop())
+            old.rotate(1)
+        if k % 7 == 6:
+            old.clear()
+    total = 0.0
+    for k, value in enumerate([*d, *old]):
+        total = total * 0.9 + value * value * (k + 1)
+    return total
+
+
 @at(np.linspace(0.3, 2.0, 7))
 def from_both_ends_of_an_array(x):
     d = deque(x)
