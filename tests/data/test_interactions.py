@@ -343,6 +343,23 @@ def test_a_complex_number_is_refused_in_a_column_of_objects_too() -> None:
         Interactions.from_ids(["a"], ["b"], values=column)
 
 
+@pytest.mark.parametrize("column", [[2**63, -1], [2**63, 0], [np.uint64(2**63), np.int64(3)]])
+def test_no_list_of_integers_becomes_floats_as_numpy_makes_them(column: Any) -> None:
+    for times in (column, np.array([int(time) for time in column], object)):
+        with pytest.raises(ValueError, match=r"^times: row 0, .* of 64 bits, .* int64 holds$"):
+            Interactions.from_ids(["a", "b"], ["x", "y"], times=times)
+    small = Interactions.from_ids(["a", "b"], ["x", "y"], times=[np.uint64(1), np.int64(-3)])
+    assert small.times is not None
+    assert small.times.dtype == np.int64
+    assert small.times.tolist() == [1, -3]
+
+
+def test_a_duration_beside_dates_is_no_date() -> None:
+    times = [np.datetime64("2020-01-01"), np.timedelta64(1, "D")]
+    with pytest.raises(TypeError, match=r"^times: "):
+        Interactions.from_ids(["a", "b"], ["x", "y"], times=times)
+
+
 def test_integers_beyond_int64_are_values_and_no_times() -> None:
     values = Interactions.from_ids(["a", "b"], ["x", "y"], values=[1, 2**100]).values
     assert values is not None

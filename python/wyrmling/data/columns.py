@@ -129,7 +129,7 @@ def number_column(
             row = next(row for row, value in enumerate(column) if type(value) is kind)
             raise _no_number(name, row, column[row])
         try:
-            array = np.array(column)
+            array = _as_listed(column)
         except ValueError:
             raise TypeError(f"{name}: expected numbers, found rows of several") from None
     if array.ndim != 1:
@@ -175,6 +175,24 @@ def unchanging(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
         column = column.copy()
     column.flags.writeable = False
     return column
+
+
+def _as_listed(column: list[Any] | tuple[Any, ...]) -> npt.NDArray[Any]:
+    """A list as an array, of objects where NumPy would make one number or date into another."""
+    array = np.array(column)
+    if array.ndim == 1 and array.dtype.kind in "fM" and len(array):
+        kinds = set(map(type, column))
+        # Floats of integers that neither int64 nor uint64 holds, dates of durations beside dates.
+        whole = all(kind is int or is_whole(kind) for kind in kinds)
+        if whole or (array.dtype.kind == "M" and kinds != {np.datetime64}):
+            return _objects(column)
+    return array
+
+
+def _objects(column: Any) -> npt.NDArray[Any]:
+    array = np.empty(len(column), object)
+    array[:] = column
+    return array
 
 
 def _seconds(name: str, array: npt.NDArray[Any]) -> Float64Array:
