@@ -95,6 +95,16 @@ def probe(x):
 probe.defvjp(lambda g, ans, x: g)
 program = wy.freeze((probe(W[i]) * 2.0).sum())
 
+def hold_by_sampler(**kwargs):
+    def draw(rng, shape):
+        probe(0.0)
+        return np.zeros(shape, int)
+
+    j = wy.IndexInput([0])
+    loss = (W[i] * W[j]).sum()
+    sample = {j: wy.sampling.Custom(draw, 4)}
+    wy.fit(loss, {i: np.array([0, 1])}, sample=sample, optimizer=wy.SGD(lr=1e-3), **kwargs)
+
 def hold_by_fit(**kwargs):
     wy.fit(program, {i: np.array([0, 1, 2, 3])}, optimizer=wy.SGD(lr=1e-3), batch_size=1, **kwargs)
 """

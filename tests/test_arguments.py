@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from wyrmling.arguments import check_choice, check_flag, check_integer, check_number, is_one
+from wyrmling.nn import he
 
 
 @pytest.mark.parametrize("value", [1, 9, np.int8(3), np.uint64(9)])
@@ -91,3 +92,9 @@ def test_one_id_or_several() -> None:
         assert is_one(one)
     for several in ([], (), {}, {"a"}, np.array([1]), iter("ab"), range(2)):
         assert not is_one(several)
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((2.5, 3), "2.5"), ((True, 2), "True"), ("a", "'a'")])
+def test_the_shape_of_an_initialiser_is_named(shape: Any, axis: str) -> None:
+    with pytest.raises(TypeError, match=f"^shape is {axis}, expected an integer$"):
+        he(shape, np.random.default_rng(0))

@@ -168,6 +168,9 @@ def test_models_are_compared(file: Path, capsys: pytest.CaptureFixture[str]) -> 
     with pytest.raises(SystemExit):
         run("compare", file, "--models", "knn,magic")
     assert "'magic' is none of popularity, bpr" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        run("compare", file, "--models", "knn,ease,KNN")
+    assert "'knn' is there twice, expected each model once" in capsys.readouterr().err
 
 
 def test_what_a_model_makes_nothing_of_is_no_option(capsys: pytest.CaptureFixture[str]) -> None:

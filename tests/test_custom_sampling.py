@@ -269,6 +269,56 @@ def test_a_function_cannot_train_what_is_trained(threads: int) -> None:
     assert not times.value.any()
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_function_reads_what_the_batches_before_have_left(threads: int) -> None:
+    times = wy.Parameter(np.zeros(N), name="times")
+    seen: list[float] = []
+
+    def least_drawn(rng: Any, shape: Any) -> Any:
+        seen.append(times.value.sum())
+        return np.full(shape, np.argmax(times.value))
+
+    wy.fit(
+        one,
+        {"item": np.arange(5000) % N},
+        sample={"negative": wy.sampling.Custom(least_drawn, N)},
+        parameters={"times": times},
+        optimizer=wy.SGD(lr=1.0),
+        threads=threads,
+    )
+    assert seen[0] == 0.0
+    if threads == 1:
+        assert seen == sorted(seen, reverse=True)
+        assert times.value.sum() == -5000
+    assert seen[-1] < -1000
+
+
+@pytest.mark.parametrize("settings", [{}, {"momentum": 0.5}, {"clip": 0.1}])
+@pytest.mark.parametrize("kind", [wy.SGD, wy.Adagrad, wy.Adam])
+def test_what_is_drawn_is_trained_with_the_bits_of_a_column(kind: Any, settings: Any) -> None:
+    """A worker beside whom others may read, and one who is alone."""
+    if "momentum" in settings and kind is not wy.SGD:
+        return
+    trained = []
+    items, row = np.arange(500) % N, np.random.default_rng(0).random((N, 3))
+    for is_drawn in (False, True):
+        w = wy.Parameter(row, name="w")
+        item, other = wy.IndexInput([0], "item"), wy.IndexInput([0], "other")
+        loss = wy.softplus((w[item] * w[other]).sum(axis=1)).sum()
+        columns, sample = {item: items, other: (items * 7 + 1) % N}, {}
+        if is_drawn:
+            del columns[other]
+
+            def draw(rng: Any, shape: Any, item: Any) -> Any:
+                return (item * 7 + 1) % N
+
+            sample = {other: wy.sampling.Custom(draw, N, columns=[item])}
+        optimizer = kind(lr=0.05, l2=0.01, **settings)
+        wy.fit(loss, columns, sample=sample, optimizer=optimizer, epochs=3, batch_size=8)
+        trained.append(w.value)
+    assert np.array_equal(*trained)
+
+
 def test_ctrl_c_ends_a_run(tmp_path: Path) -> None:
     script = """
         import os, signal

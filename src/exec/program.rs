@@ -327,7 +327,6 @@ impl Program {
     }
 
     /// Whether it must run in the thread that asks for it: an operator says so.
-    #[cfg(feature = "python")]
     pub(crate) fn stays_in_thread(&self) -> bool {
         let functions = [&self.forward, &self.adjoint.function].into_iter();
         let blocks = functions.flat_map(|function| &function.blocks);

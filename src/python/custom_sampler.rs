@@ -1,7 +1,7 @@
 //! Samplers that are Python functions.
 //!
-//! A run calls the function from its workers, for a block of samples at a time. It works for the run then: what it
-//! asks of the run's parameters is refused as for operators of the caller's own
+//! A run calls the function from its workers, for a block of samples at a time. It works for the run then: it may
+//! read the run's parameters, and is refused to change them, as operators of the caller's own are
 //! ([`crate::table::lock`]).
 
 use std::fmt;

@@ -381,8 +381,8 @@ impl PyInBatch {
 ///
 /// The function runs under the interpreter's lock, in the threads that train. What it raises ends the run, as
 /// do IndexError for an item that is not below ``n``, ValueError for another shape, TypeError for no integers: the
-/// batches of the block are not applied. It can use no parameter of the run with ``threads=1``, and change none
-/// (RuntimeError). Ctrl-C ends a run when the function has returned.
+/// batches of the block are not applied. It may read the parameters of the run, and change none (RuntimeError).
+/// Ctrl-C ends a run when the function has returned.
 ///
 /// Raises TypeError for what is no function, ValueError if ``n`` is 0.
 ///

@@ -32,7 +32,8 @@
 //! to no order. All waits end with what [`interrupt::wait`] reports.
 //!
 //! Limits: a thread that the caller starts within a run is not known to work for it. If the run
-//! waits for it, it must not ask for what the run holds.
+//! waits for it, it must not ask to change what the run holds; it may read, for a run that calls code of the
+//! caller's holds tables shared. What is trained it is refused to change.
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;

@@ -7,7 +7,7 @@
 //! Nothing that it draws is used before it is compared with the number of items that it named when the run
 //! began, which the run has compared with the tables that the items are looked up in.
 //!
-//! Limits: it does not see the parameters, unless they are its own and `threads` is above 1.
+//! It may read the parameters of the run, as the last batch has left them, and change none.
 
 use std::fmt::Debug;
 use std::ops::Range;

@@ -124,6 +124,15 @@ impl Feeds {
         self.scored().next().is_some()
     }
 
+    /// Whether a sampler is the caller's own, who may read the parameters.
+    pub(super) fn call_out(&self) -> bool {
+        let is_own = |feed: &Feed| match feed {
+            Feed::Drawn { by, .. } => matches!(by, Drawer::Custom { .. }),
+            _ => false,
+        };
+        self.feeds.iter().any(is_own)
+    }
+
     /// The tables that samplers read.
     pub(super) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.scored().flat_map(|sampler| sampler.tables())

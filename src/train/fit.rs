@@ -128,12 +128,12 @@ pub fn fit_function(
             Some(program) => {
                 let new = || SamplePlanStep::new(loss, program, &job.feeds, optimizer, &states);
                 let new = || Ok(Box::new(new()?) as AnyBatchStep<'_>);
-                job.run(fit, optimizer, stop, observer, None, &new)
+                job.run(fit, optimizer, stop, observer, (None, false), &new)
             }
             None => {
                 let new = || FunctionStep::new(loss, &job.feeds, optimizer, &states);
                 let new = || Ok(Box::new(new()?) as AnyBatchStep<'_>);
-                job.run(fit, optimizer, stop, observer, None, &new)
+                job.run(fit, optimizer, stop, observer, (None, false), &new)
             }
         }
     };
@@ -186,7 +186,8 @@ fn run(
     };
     let new = || PlanStep::new(program, feeds, optimizer, &states, &plans);
     let new = || Ok(Box::new(new()?) as AnyBatchStep<'_>);
-    job.run(fit, optimizer, stop, observer, partition, &new)
+    let calls_out = program.stays_in_thread();
+    job.run(fit, optimizer, stop, observer, (partition, calls_out), &new)
 }
 
 /// Fewer samples are run one by one, which takes less time than to plan for groups.
@@ -253,23 +254,25 @@ impl<'a> Job<'a> {
     }
 
     /// Trains; `new` makes what computes a worker's batches. Samples are divided among workers if there is
-    /// a partition.
+    /// a partition. Whoever is called by a step or a sampler, `calls_out` says it of steps, may wait for another
+    /// thread that reads the parameters, so that a worker that calls out has them beside readers.
     fn run<'s>(
         &'s self,
         fit: &Fit,
         optimizer: &Optimizer,
         stop: &AtomicBool,
         observer: &mut dyn Observer,
-        partition: Option<Partition>,
+        (partition, calls_out): (Option<Partition>, bool),
         new: &dyn Fn() -> Result<AnyBatchStep<'s>>,
     ) -> Result<History> {
         let (feeds, workers, batch) = (&self.feeds, self.workers, self.batch);
         // What samplers read is locked as what is trained, so that nobody else writes it.
         let locked = self.tables.iter().chain(feeds.tables());
         let training = Table::begin_training(locked.map(|table| &**table))?;
+        let access = access(workers, calls_out || feeds.call_out());
         let shared = RunContext {
             feeds,
-            access: access(workers),
+            access,
             batch,
             seed: fit.seed,
             stop,
@@ -304,7 +307,7 @@ impl<'a> Job<'a> {
                 shared.applied.store(0, Ordering::Release);
                 shared.finished.store(0, Ordering::Release);
                 {
-                    let _running = training.run(workers == 1)?;
+                    let _running = training.run(access == Access::Alone)?;
                     run_window(&mut crew, &pool, &samples)?;
                 }
                 Table::touch_all(self.tables.iter().map(|table| &**table));
@@ -332,10 +335,10 @@ impl<'a> Job<'a> {
     }
 }
 
-/// How so many workers reach the tables: plain reads and writes are for one alone.
-fn access(workers: usize) -> Access {
-    match workers {
-        1 => Access::Alone,
+/// How so many workers reach the tables: plain reads and writes are for one alone, who calls nobody meanwhile.
+fn access(workers: usize, calls_out: bool) -> Access {
+    match (workers, calls_out) {
+        (1, false) => Access::Alone,
         _ => Access::Shared,
     }
 }
@@ -364,10 +367,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_access_is_for_one_worker_alone() {
-        assert_eq!(access(1), Access::Alone);
+    fn plain_access_is_for_one_worker_who_calls_nobody() {
+        assert_eq!(access(1, false), Access::Alone);
+        assert_eq!(access(1, true), Access::Shared);
         for workers in [2, 3, MOST_WORKERS] {
-            assert_eq!(access(workers), Access::Shared);
+            assert_eq!(access(workers, false), Access::Shared);
         }
     }
 }

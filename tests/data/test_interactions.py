@@ -343,6 +343,53 @@ def test_a_complex_number_is_refused_in_a_column_of_objects_too() -> None:
         Interactions.from_ids(["a"], ["b"], values=column)
 
 
+@pytest.mark.parametrize("column", [[2**63, -1], [2**63, 0], [np.uint64(2**63), np.int64(3)]])
+def test_no_list_of_integers_becomes_floats_as_numpy_makes_them(column: Any) -> None:
+    for times in (column, np.array([int(time) for time in column], object)):
+        with pytest.raises(ValueError, match=r"^times: row 0, .* of 64 bits, .* int64 holds$"):
+            Interactions.from_ids(["a", "b"], ["x", "y"], times=times)
+    small = Interactions.from_ids(["a", "b"], ["x", "y"], times=[np.uint64(1), np.int64(-3)])
+    assert small.times is not None
+    assert small.times.dtype == np.int64
+    assert small.times.tolist() == [1, -3]
+
+
+@pytest.mark.parametrize(
+    ("date", "kind", "seconds"),
+    [
+        (-(2**63) + 1, "M8[ns]", -(2.0**63) / 1e9),  # pandas' least Timestamp
+        (2**63 - 1, "M8[ns]", 2.0**63 / 1e9),
+        (-(2**63) + 1, "M8[us]", -(2.0**63) / 1e6),
+        (-1, "M8[as]", 0.0),
+        (2**60, "M8[25as]", 25 * 2.0**60 / 1e18),
+        (-(2**40), "M8[D]", -86400.0 * 2**40),
+    ],
+)
+def test_dates_at_the_ends_of_their_units(date: int, kind: str, seconds: float) -> None:
+    data = Interactions.from_ids(["a"], ["x"], times=np.array([date]).view(kind))
+    assert data.times is not None
+    assert data.times[0] == pytest.approx(seconds, rel=1e-15, abs=1e-15)
+
+
+def test_a_date_whose_seconds_int64_does_not_hold_is_refused() -> None:
+    times = np.array([1, 2**62]).view("M8[D]")
+    with pytest.raises(ValueError, match=r"^times: row 1, .* 4611686018427387904 in steps of 1 D"):
+        Interactions.from_ids(["a", "b"], ["x", "y"], times=times)
+
+
+def test_a_date_may_lie_in_another_year_than_python_has_by_utc() -> None:
+    zone = timezone(timedelta(hours=2))
+    data = Interactions.from_ids(["a"], ["x"], times=[datetime(1, 1, 1, tzinfo=zone)])
+    assert data.times is not None
+    assert data.times.tolist() == [-62135596800.0 - 7200.0]
+
+
+def test_a_duration_beside_dates_is_no_date() -> None:
+    times = [np.datetime64("2020-01-01"), np.timedelta64(1, "D")]
+    with pytest.raises(TypeError, match=r"^times: "):
+        Interactions.from_ids(["a", "b"], ["x", "y"], times=times)
+
+
 def test_integers_beyond_int64_are_values_and_no_times() -> None:
     values = Interactions.from_ids(["a", "b"], ["x", "y"], values=[1, 2**100]).values
     assert values is not None

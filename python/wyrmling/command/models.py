@@ -124,6 +124,8 @@ def named(text: str) -> dict[str, type[Recommender]]:
     for name in names:
         if name not in MODELS:
             raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(MODELS)}")
+        if names.count(name) > 1:
+            raise argparse.ArgumentTypeError(f"{name!r} is there twice, expected each model once")
     return {name: MODELS[name] for name in names}
 
 

@@ -43,6 +43,7 @@ NO_COLUMNS = *TEXTS, Set, Mapping
 MOST = 2**32 - 1
 INT64 = np.iinfo(np.int64)
 AS_TEXT = "; str() of it would be an id"
+FRACTIONS = {unit: 1000**k for k, unit in enumerate(("ms", "us", "ns", "ps", "fs", "as"), 1)}
 
 
 def is_missing(value: object) -> bool:
@@ -129,7 +130,7 @@ def number_column(
             row = next(row for row, value in enumerate(column) if type(value) is kind)
             raise _no_number(name, row, column[row])
         try:
-            array = np.array(column)
+            array = _as_listed(column)
         except ValueError:
             raise TypeError(f"{name}: expected numbers, found rows of several") from None
     if array.ndim != 1:
@@ -177,15 +178,45 @@ def unchanging(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return column
 
 
+def _as_listed(column: list[Any] | tuple[Any, ...]) -> npt.NDArray[Any]:
+    """A list as an array, of objects where NumPy would make one number or date into another."""
+    array = np.array(column)
+    if array.ndim == 1 and array.dtype.kind in "fM" and len(array):
+        kinds = set(map(type, column))
+        # Floats of integers that neither int64 nor uint64 holds, dates of durations beside dates.
+        whole = all(kind is int or is_whole(kind) for kind in kinds)
+        if whole or (array.dtype.kind == "M" and kinds != {np.datetime64}):
+            return _objects(column)
+    return array
+
+
+def _objects(column: Any) -> npt.NDArray[Any]:
+    array = np.empty(len(column), object)
+    array[:] = column
+    return array
+
+
 def _seconds(name: str, array: npt.NDArray[Any]) -> Float64Array:
     wrong = np.isnat(array)
     if wrong.any():
         raise _missing(name, int(wrong.argmax()), "NaT")
-    # Whole seconds and the rest apart: nanoseconds since 1970 lose nothing before they must.
-    whole = array.astype("datetime64[s]")
-    rest = (array - whole) / np.timedelta64(1, "s")
-    seconds: Float64Array = whole.astype(np.int64) + rest
-    return seconds
+    unit, step = np.datetime_data(array.dtype)
+    if unit in FRACTIONS:
+        # Whole seconds and the rest apart: nanoseconds since 1970 lose nothing before they must. By
+        # integers, since the second in which the first nanoseconds lie begins before these.
+        ticks = array.astype(np.int64)
+        count: Any = ticks if step == 1 else ticks.astype(object) * step
+        whole, rest = count // FRACTIONS[unit], count % FRACTIONS[unit]
+        seconds: Float64Array = whole.astype(np.float64) + rest.astype(np.float64) / FRACTIONS[unit]
+        return seconds
+    moments = array.astype("datetime64[s]")
+    if (lost := moments.astype(array.dtype) != array).any():
+        row = int(lost.argmax())
+        raise ValueError(
+            f"{name}: row {row}, counted from 0, is {int(array[row].astype(np.int64))} in steps of "
+            f"{step} {unit}, expected a date of which int64 holds the seconds"
+        )
+    return moments.astype(np.int64).astype(np.float64)
 
 
 def _numbers_of_objects(name: str, array: npt.NDArray[Any], dates: bool) -> npt.NDArray[Any]:
@@ -202,7 +233,7 @@ def _numbers_of_objects(name: str, array: npt.NDArray[Any], dates: bool) -> npt.
                 f"{name}: row {row}, counted from 0, is {values[row]}, without a time zone, and "
                 f"row {other} has one: expected all of one kind"
             )
-        return np.array([np.datetime64(_utc(value), "us") for value in values], "datetime64[us]")
+        return np.array([_utc(value) for value in values], "datetime64[us]")
     for row, value in enumerate(values):
         # NumPy's complex numbers are np.number too, and would lose their imaginary parts.
         if isinstance(value, NO_NUMBERS) or not isinstance(
@@ -221,9 +252,12 @@ def _numbers_of_objects(name: str, array: npt.NDArray[Any], dates: bool) -> npt.
         raise ValueError(f"{name}: found an integer that no float64 can hold") from None
 
 
-def _utc(value: Any) -> Any:
+def _utc(value: date) -> np.datetime64:
+    """A date in UTC, of which Python has none before the year 1 and after 9999."""
     offset = value.utcoffset() if isinstance(value, datetime) else None
-    return value if offset is None else (value - offset).replace(tzinfo=None)
+    if not isinstance(value, datetime) or offset is None:
+        return np.datetime64(value, "us")
+    return np.datetime64(value.replace(tzinfo=None), "us") - np.timedelta64(offset)
 
 
 def _as_array(name: str, column: Any) -> npt.NDArray[Any] | None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..arguments import check_number
+from ..arguments import check_integer, check_number, is_one
 from ..array_types import Float32Array
 
 __all__ = ["he", "normal", "uniform", "xavier"]
@@ -71,7 +71,8 @@ def _check(name: str, size: float, rng: object) -> None:
 
 
 def _fans(shape: Shape) -> tuple[int, int]:
-    axes = (int(shape),) if isinstance(shape, int | np.integer) else tuple(shape)
+    axes = (shape,) if is_one(shape) else tuple(shape)  # type: ignore[arg-type]
+    axes = tuple(check_integer("shape", axis) for axis in axes)
     if not axes or min(axes) < 1:
         raise ValueError(f"shape is {shape}, expected at least one axis and no empty one")
     return axes[-2:] if len(axes) > 1 else (axes[0], axes[0])  # type: ignore[return-value]

@@ -58,7 +58,8 @@ class ImplicitALS(VectorModel):
     """Vectors by alternating least squares, for interactions that tell what users had, or how much.
 
     What a user had of an item is the sum of the values of their interactions with it, times their
-    weights; without values each counts 1. Values are at least 0, and one of 0 is no interaction.
+    weights; without values each counts 1. Values are at least 0, and one of 0 teaches nothing: it
+    is left out of training, and the item counts as had where such are left out.
     Ratings are no amounts: leave them out (``values=None``), or let only high ones count.
 
     Equal random states give the same bits for any number of threads. An epoch solves all users and

@@ -140,7 +140,7 @@ class Custom(NegativeSampling):
 
     def _loss(self) -> Loss:
         if self.loss is None:
-            raise TypeError("loss is None, expected a function")
+            raise TypeError("loss is None, expected a function, which new users are learnt by too")
         known = PARAMETERS + COLUMNS + DRAWN
         asked = _signature(self.loss)
         for name, parameter in asked.items():

@@ -12,7 +12,8 @@ really making much progress?", RecSys 2019).
 ``"tf-idf"``    the cosine, where a user with n of m items counts ``ln(m/n)²``: who has everything
                 says nothing (inverse user frequency: Breese, Heckerman and Kadie, UAI 1998)
 ``"bm25"``      ``Σ w(i,u) w(j,u)`` by the weights of BM25 (Robertson and Walker, SIGIR 1994), where
-                items are texts and users words, k₁ = 1.2 and b = 0.75; not divided, nor shrunk
+                items are texts and users words, k₁ = 1.2 and b = 0.75; a word counts ``ln(m/n)``,
+                which is never negative; not divided, nor shrunk
 ==============  ==================================================================================
 """
 

@@ -27,10 +27,11 @@ class NegativeSampling(FactorModel):
     Args:
         sampling: what ``negative`` and ``negatives`` are drawn from, but never an item that the
             user had: ``"uniform"``, all items alike; ``"popularity"``, by the number of their users
-            to the power 0.75; ``"in_batch"``, the items of other samples of the batch;
-            ``"adaptive"``, items that a factor of the model ranks high for the user
-            (:class:`wyrmling.sampling.Adaptive`). ``fit`` raises ValueError for ``"in_batch"`` with
-            ``batch_size=1``.
+            to the power 0.75; ``"in_batch"``, the items of other samples of the batch, by which
+            scores lack the logarithm of an item's share, and nothing lowers that of an item that
+            nobody had (``docs/recommenders.md`` puts it right); ``"adaptive"``, items that a factor
+            of the model ranks high for the user (:class:`wyrmling.sampling.Adaptive`). ``fit``
+            raises ValueError for ``"in_batch"`` with ``batch_size=1``.
     """
 
     sampling: Literal["uniform", "popularity", "in_batch", "adaptive"] = "uniform"
