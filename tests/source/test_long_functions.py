@@ -93,3 +93,17 @@ def test_arrays_that_stay_are_passed_over_where_paths_meet(tmp_path, monkeypatch
     assert 100 <= len(calls) <= 30 * len(names)
     assert math.isclose(value, f(0.25, *arrays), rel_tol=1e-12)
     assert math.isclose(slope, difference(lambda t: f(t, *arrays), 0.25), rel_tol=1e-5)
+
+
+def test_many_numbers_that_wait_for_one_array(tmp_path):
+    """They are kept in memory, and not across blocks of code."""
+    items = ", ".join(f"x[{k}] * {k % 7}.5" for k in range(700))
+    text = f"import numpy as np\ndef f(x):\n    return np.sum(np.array([{items}]) ** 2)\n"
+    f = imported(tmp_path / "waiting.py", text).f
+    x = np.linspace(-1.0, 2.0, 700)
+    value, slope = wy.value_and_grad(f, mode="source")(x)
+    factors = np.arange(700) % 7 + 0.5
+    assert math.isclose(value, f(x), rel_tol=1e-12)
+    np.testing.assert_allclose(slope, 2.0 * factors**2 * x, rtol=1e-12)
+    with pytest.raises(IndexError):
+        wy.grad(f, mode="source")(x[:-1])

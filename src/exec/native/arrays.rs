@@ -62,7 +62,7 @@ impl Translator<'_> {
     /// The offset of a slot for operands of steps.
     pub(super) fn scratch(&mut self, number: usize) -> i32 {
         self.scratch = self.scratch.max(number + 1);
-        (self.interface.slots() + number) as i32 * SLOT
+        (self.interface.slots() + self.kept.count + number) as i32 * SLOT
     }
 
     /// Puts a single number into a slot for operands of steps: how it is there.

@@ -12,10 +12,17 @@ use crate::ir::{Target, ValueId};
 pub(super) type LaterJump = (clif::Block, Target, usize);
 
 impl Translator<'_> {
-    fn args(&self, target: &Target) -> Translated<Vec<BlockArg>> {
-        let args = target.args.iter().filter(|&&id| self.place(id).is_none());
-        let args = args.map(|&id| self.read(id).map(BlockArg::Value));
-        args.chain(self.limit_for(target)).collect()
+    fn args(&mut self, target: &Target) -> Translated<Vec<BlockArg>> {
+        let mut args = Vec::with_capacity(target.args.len() + 1);
+        for &id in &target.args {
+            if self.place(id).is_none() {
+                args.push(BlockArg::Value(self.read(id)?));
+            }
+        }
+        if let Some(limit) = self.limit_for(target) {
+            args.push(limit?);
+        }
+        Ok(args)
     }
 
     /// Writes a jump, which moves arrays to where they go, and polls if it goes back.

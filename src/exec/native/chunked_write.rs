@@ -18,11 +18,14 @@ impl Translator<'_> {
     }
 
     /// The limit that a jump gives the header of such a loop: at first the integer itself.
-    pub(super) fn limit_for(&self, target: &Target) -> Option<Translated<BlockArg>> {
+    pub(super) fn limit_for(&mut self, target: &Target) -> Option<Translated<BlockArg>> {
         let found = self.chunked.get(&target.block)?;
         let limit = match &found.header {
             Some(header) if self.is_back(target.block) => Ok(header.limit),
-            _ => self.read(target.args[found.number]),
+            _ => {
+                let number = found.number;
+                self.read(target.args[number])
+            }
         };
         Some(limit.map(BlockArg::Value))
     }

@@ -36,6 +36,8 @@ mod fixed_step;
 mod fixed_write;
 mod frame;
 mod interface;
+mod kept;
+mod kept_write;
 mod memory;
 mod operators;
 mod pending;
@@ -105,6 +107,8 @@ type EntryPoint = unsafe extern "C" fn(*mut NativeRun<'_>, *mut RawSlot, *mut Nu
 pub(super) struct Native {
     code: Code,
     interface: Interface,
+    /// Slots of values that are kept in memory.
+    kept: usize,
     /// Slots that steps need.
     scratch: usize,
     steps: ArraySteps,
@@ -144,6 +148,7 @@ impl Native {
         Ok(Native {
             code,
             interface,
+            kept: written.kept,
             scratch: written.scratch,
             steps: ArraySteps {
                 function: Arc::clone(function),
@@ -173,7 +178,7 @@ impl Native {
         if parameters.len() != args.len() {
             return None;
         }
-        let few = self.interface.slots();
+        let few = self.interface.slots() + self.kept;
         let mut slots: SmallVec<[RawSlot; FEW_SLOTS]> = smallvec![0; few + self.scratch];
         for ((slot, passed), arg) in slots.iter_mut().zip(parameters).zip(args) {
             if let Carrier::Word(word) = passed {
@@ -204,7 +209,7 @@ impl Native {
         let entry: EntryPoint = unsafe { std::mem::transmute(self.code.start()) };
         // The code has these loads and stores alone, at offsets that fit, since `MOST_VALUES` limits
         // arguments, results and records:
-        // - of slots of arguments and results and of scratch slots, all of which are there;
+        // - of slots of arguments and results, of values that are kept and of scratch slots, all of which are there;
         // - of `failed` and `addresses` of the run, which `run` points to;
         // - of the addresses of as many tapes as the function has, which `NativeRun::new` made;
         // - of slots between a tape's bottom and its end, which are its memory. A record is read as the kinds

@@ -27,6 +27,7 @@ use super::element_change::MOST_INDICES;
 use super::fixed_pending::{PendingSteps, StandIns, stand_ins};
 use super::frame::ArrayStep;
 use super::interface::{Carrier, Interface, MOST_VALUES};
+use super::kept::KeptValues;
 use super::places::Use;
 use super::rare::RareCalls;
 use super::run::status;
@@ -71,7 +72,9 @@ pub(super) struct Translator<'a> {
     pub(super) cfg: &'a Cfg,
     pub(super) convention: CallConv,
     /// Cranelift's value for each of the function's, and the block that defines it.
-    values: Vec<Option<(clif::Value, usize)>>,
+    pub(super) values: Vec<Option<(clif::Value, usize)>>,
+    /// Those that are kept in memory.
+    pub(super) kept: KeptValues,
     pub(super) blocks: Vec<clif::Block>,
     /// The block that is written, and the number of its instruction.
     pub(super) current: usize,
@@ -118,7 +121,8 @@ pub(super) struct Translator<'a> {
 /// What machine code does with arrays.
 pub(super) struct WrittenSteps {
     pub(super) steps: Vec<ArrayStep>,
-    /// Slots that the steps need.
+    /// Slots of values that are kept in memory, and behind them those that the steps need.
+    pub(super) kept: usize,
     pub(super) scratch: usize,
     /// Buffers that they need.
     pub(super) buffers: usize,
@@ -162,6 +166,7 @@ pub(super) fn translate(
         cfg,
         convention,
         values: vec![None; function.kinds.len()],
+        kept: KeptValues::of(function, cfg),
         blocks,
         current: 0,
         number: 0,
@@ -208,6 +213,7 @@ pub(super) fn translate(
     translator.write_leaving();
     Ok(WrittenSteps {
         steps: translator.steps,
+        kept: translator.kept.count,
         scratch: translator.scratch,
         buffers: translator.buffers,
     })
@@ -217,25 +223,6 @@ impl Translator<'_> {
     /// What a register holds for a value.
     pub(super) fn word(&self, id: ValueId) -> Translated<Word> {
         Word::of(self.function.kind(id)).ok_or(Unsupported("arrays"))
-    }
-
-    /// A value where the current block reads it.
-    pub(super) fn read(&self, id: ValueId) -> Translated<clif::Value> {
-        match self.values[id as usize] {
-            Some((value, block)) if self.cfg.dominates(block, self.current) => Ok(value),
-            _ => Err(Unsupported("a value that may be read before it is defined")),
-        }
-    }
-
-    pub(super) fn define(&mut self, id: ValueId, value: clif::Value) -> Translated {
-        let ty = self.cursor.func.dfg.value_type(value);
-        if self.word(id)?.ty() != ty {
-            return Err(Unsupported(
-                "a value of another kind than the function says",
-            ));
-        }
-        self.values[id as usize] = Some((value, self.current));
-        Ok(())
     }
 
     fn block(&mut self, block: usize) -> Translated {
