@@ -80,15 +80,17 @@ impl Translator<'_> {
             self.current = block;
             self.open(header.at_limit);
             let (integer, end) = (self.read(found.integer)?, self.read(found.end)?);
-            let goes_on = match found.is_up {
-                true => IntCC::SignedLessThan,
-                false => IntCC::NotEqual,
+            let ends = match found.is_up {
+                true => IntCC::SignedGreaterThanOrEqual,
+                false => IntCC::Equal,
             };
-            let goes_on = self.cursor.ins().icmp(goes_on, integer, end);
+            let ends = self.cursor.ins().icmp(ends, integer, end);
             let next = self.cursor.func.dfg.make_block();
             let none: &[BlockArg] = &[];
             let (to, args) = &header.end;
-            self.cursor.ins().brif(goes_on, next, none, *to, args);
+            // Cranelift writes the second of two blocks next, and values that it reads are not needed through all
+            // that comes after the loop.
+            self.cursor.ins().brif(ends, *to, args, next, none);
             self.open(next);
             if !found.is_up {
                 self.pass_end(&found, header)?;

@@ -5,11 +5,6 @@
 //! blocks. Where this product is large, each such value is stored when it is defined, in a slot behind those of
 //! arguments and results, and loaded where it is read. That is what the allocator would do too.
 
-use cranelift_codegen::cursor::Cursor;
-use cranelift_codegen::ir::{self as clif, ValueDef};
-
-use super::translate::{SLOT, Translator};
-use super::unsupported::{Translated, Unsupported};
 use super::word::Word;
 use crate::ir::{Cfg, Expression, Function, ValueId};
 
@@ -22,12 +17,12 @@ const MANY: usize = 1 << 19;
 
 /// The slot of each value that is kept in memory, and how many there are.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
-    slots: Vec<Option<usize>>,
+pub(super) struct KeptValues {
+    pub(super) slots: Vec<Option<usize>>,
     pub(super) count: usize,
 }
 
-impl Kept {
+impl KeptValues {
     /// Those of a function.
     pub(super) fn of(function: &Function, graph: &Cfg) -> Self {
         let mut defined: Vec<Option<(usize, usize)>> = vec![None; function.kinds.len()];
@@ -48,7 +43,7 @@ impl Kept {
             }
             branches += 1;
         }
-        let mut kept = Kept {
+        let mut kept = KeptValues {
             slots: vec![None; function.kinds.len()],
             count: 0,
         };
@@ -73,52 +68,9 @@ impl Kept {
             block.terminator.each(|id| read(id, end));
         }
         match kept.count.saturating_mul(branches) < MANY {
-            true => Kept::default(),
+            true => KeptValues::default(),
             false => kept,
         }
-    }
-}
-
-impl Translator<'_> {
-    /// Where the slot of a value is that is kept in memory.
-    fn kept_at(&self, id: ValueId) -> Option<i32> {
-        let slot = (*self.kept.slots.get(id as usize)?)?;
-        Some((self.interface.slots() + slot) as i32 * SLOT)
-    }
-
-    /// A value where the current block reads it.
-    pub(super) fn read(&mut self, id: ValueId) -> Translated<clif::Value> {
-        let value = match self.values[id as usize] {
-            Some((value, block)) if self.cfg.dominates(block, self.current) => value,
-            _ => return Err(Unsupported("a value that may be read before it is defined")),
-        };
-        let func = &self.cursor.func;
-        let home = match func.dfg.value_def(value) {
-            ValueDef::Result(inst, _) => func.layout.inst_block(inst),
-            ValueDef::Param(block, _) => Some(block),
-            ValueDef::Union(..) => None,
-        };
-        match self.kept_at(id) {
-            Some(at) if home != self.cursor.current_block() => {
-                let ty = self.word(id)?.ty();
-                Ok(self.load(ty, self.slots, at))
-            }
-            _ => Ok(value),
-        }
-    }
-
-    pub(super) fn define(&mut self, id: ValueId, value: clif::Value) -> Translated {
-        let ty = self.cursor.func.dfg.value_type(value);
-        if self.word(id)?.ty() != ty {
-            return Err(Unsupported(
-                "a value of another kind than the function says",
-            ));
-        }
-        self.values[id as usize] = Some((value, self.current));
-        if let Some(at) = self.kept_at(id) {
-            self.store(value, self.slots, at);
-        }
-        Ok(())
     }
 }
 
@@ -151,7 +103,7 @@ mod tests {
         for (count, kept) in [(10, 0), (100, 0), (1000, 1000)] {
             let function = looked_up(count);
             function.check().unwrap();
-            assert_eq!(Kept::of(&function, &Cfg::new(&function)).count, kept);
+            assert_eq!(KeptValues::of(&function, &Cfg::new(&function)).count, kept);
         }
     }
 }

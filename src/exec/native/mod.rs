@@ -37,6 +37,7 @@ mod fixed_write;
 mod frame;
 mod interface;
 mod kept;
+mod kept_write;
 mod memory;
 mod operators;
 mod pending;

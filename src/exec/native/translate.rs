@@ -27,7 +27,7 @@ use super::element_change::MOST_INDICES;
 use super::fixed_pending::{PendingSteps, StandIns, stand_ins};
 use super::frame::ArrayStep;
 use super::interface::{Carrier, Interface, MOST_VALUES};
-use super::kept::Kept;
+use super::kept::KeptValues;
 use super::places::Use;
 use super::rare::RareCalls;
 use super::run::status;
@@ -74,7 +74,7 @@ pub(super) struct Translator<'a> {
     /// Cranelift's value for each of the function's, and the block that defines it.
     pub(super) values: Vec<Option<(clif::Value, usize)>>,
     /// Those that are kept in memory.
-    pub(super) kept: Kept,
+    pub(super) kept: KeptValues,
     pub(super) blocks: Vec<clif::Block>,
     /// The block that is written, and the number of its instruction.
     pub(super) current: usize,
@@ -166,7 +166,7 @@ pub(super) fn translate(
         cfg,
         convention,
         values: vec![None; function.kinds.len()],
-        kept: Kept::of(function, cfg),
+        kept: KeptValues::of(function, cfg),
         blocks,
         current: 0,
         number: 0,
