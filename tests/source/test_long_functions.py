@@ -107,3 +107,39 @@ def test_many_numbers_that_wait_for_one_array(tmp_path):
     np.testing.assert_allclose(slope, 2.0 * factors**2 * x, rtol=1e-12)
     with pytest.raises(IndexError):
         wy.grad(f, mode="source")(x[:-1])
+
+
+def doubled_and_turned(x, y, n):
+    items = [y, x[0], x[1]]
+    for _ in range(n):
+        items = items * 2
+    turns = 0
+    while turns < 3 and n % 2 == 0:
+        turns += 1
+        items = items[1:] + items[:1]
+    return sum(items)
+
+
+@pytest.mark.parametrize("n", [2, 10])
+def test_many_items_of_several_kinds_are_read_in_time_or_traced(n, monkeypatch):
+    """An item may be Python's number or NumPy's: where that meets, all items are compared."""
+    calls, merged = [], join.Merge.merge
+
+    def counted(*args):
+        calls.append(1)
+        return merged(*args)
+
+    monkeypatch.setattr(join.Merge, "merge", counted)
+    x, y = np.array([0.5, -0.25]), 2.0
+    args = x, y, n
+    for mode in ("auto", "trace"):
+        value, (by_x, by_y) = wy.value_and_grad(doubled_and_turned, argnums=(0, 1), mode=mode)(
+            *args
+        )
+        assert math.isclose(value, 2**n * 2.25, rel_tol=1e-12)
+        np.testing.assert_allclose(by_x, [2.0**n, 2.0**n])
+        assert by_y == 2.0**n
+    assert len(calls) < 200_000
+    if n > 2:
+        with pytest.raises(wy.SourceError, match="a function of this size"):
+            wy.grad(doubled_and_turned, mode="source")(*args)

@@ -404,8 +404,9 @@ class Merge:
             return False
         if any(i.state.heap.get(address) is not contents for i in self.incomings):
             return False
-        if any(type(part) not in PLAIN for part in contents.parts):
-            return False
+        for part in contents.parts:
+            if type(part) not in PLAIN and not (type(part) is Choice and self._dominates(part)):
+                return False
         self._heap[address] = contents
         return True
 

@@ -318,6 +318,12 @@ def reachable(state: State, roots: Iterable[Any]) -> set[int]:
     return found
 
 
+def computed_items(state: State) -> int:
+    """How many items of lists and dicts are computed."""
+    held = [c.parts for c in state.heap.values() if isinstance(c, ListContents | DictContents)]
+    return sum(type(item) is not Known for items in held for item in items)
+
+
 def names_of(state: State) -> list[Any]:
     """All values that names stand for."""
     return [value for names in state.environments for value in names.values()]

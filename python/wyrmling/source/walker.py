@@ -22,7 +22,7 @@ from .frames import Frame
 from .join import Conflict, Incoming, Merge, Path, Slot
 from .names import Scope
 from .raising import Ended, Raising
-from .state import Contents, ListContents, State, gets_iterator
+from .state import Contents, ListContents, State, computed_items, gets_iterator
 from .values import (
     PLACEHOLDER,
     STORED,
@@ -46,6 +46,8 @@ COMPUTED_INDEX = (
 )
 LONGEST_UNROLLED = 2000
 MOST_WORK = 30_000
+# Where ways meet, computed items are compared, and the reverse pass has a cotangent of each.
+ITEMS_OF_A_STEP = 16
 OTHER_LENGTH = "an array has another length than before"
 """The text of exits for lengths that were seen."""
 
@@ -159,8 +161,8 @@ class Walker(Raising):
             raise refusal
         return found
 
-    def _spend(self, node: ast.AST) -> None:
-        self.work += 1
+    def _spend(self, node: ast.AST, work: int = 1) -> None:
+        self.work += work
         if self.work > MOST_WORK:
             self.refuse(
                 node,
@@ -373,6 +375,7 @@ class Walker(Raising):
         if len(arrived) == 1:
             self.resume(arrived[0].state)
             return arrived[0].values
+        self._spend(node, computed_items(arrived[0].state) // ITEMS_OF_A_STEP)
         block = self.builder.block()
         merge = self.merge(arrived, block, {}, grows=True)
         try:
