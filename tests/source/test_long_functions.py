@@ -7,9 +7,10 @@ import math
 
 import numpy as np
 import pytest
+from conformance import tables
 
 import wyrmling as wy
-from wyrmling.source import exchange, join
+from wyrmling.source import choose, exchange, join
 
 STATEMENTS = (
     "    a = a * b + math.sin(x)",
@@ -143,3 +144,24 @@ def test_many_items_of_several_kinds_are_read_in_time_or_traced(n, monkeypatch):
     if n > 2:
         with pytest.raises(wy.SourceError, match="a function of this size"):
             wy.grad(doubled_and_turned, mode="source")(*args)
+
+
+def test_tables_too_large_to_be_read_run_by_run_are_read_with_loops(monkeypatch):
+    """And once: what cannot be traced is compiled for the calls to come."""
+    f, read, programs = tables.longest_common_subsequence, choose.program, []
+
+    def counted(*args, **kwargs):
+        programs.append(1)
+        return read(*args, **kwargs)
+
+    monkeypatch.setattr(choose, "program", counted)
+    slope = difference(lambda x: f(x, 24), 0.7123)
+    assert math.isclose(wy.grad(f, mode="source")(0.7123, 24), slope, rel_tol=1e-5)
+    g = wy.value_and_grad(f)
+    for x in (0.7123, 0.8431, 0.9177):
+        value, found = g(x, 24)
+        assert math.isclose(value, f(x, 24), rel_tol=1e-12)
+        assert math.isclose(found, difference(lambda x: f(x, 24), x), rel_tol=1e-5)
+    before = len(programs)
+    g(0.9534, 24)
+    assert len(programs) == before

@@ -145,7 +145,10 @@ class Chosen:
         variables, or it may have asked of what kind one is, as ``assert isinstance(x, float)``.
         """
         if takes_no_variable(error):
-            self.record.untraceable = True
+            if not self.record.untraceable:
+                self.record.untraceable = True
+                # Calls that were to be traced are read in more ways from now on.
+                self.record.table.clear()
             return True
         return self.mode == "auto" and not self.record.prints and may_ask_kind(self.inner)
 

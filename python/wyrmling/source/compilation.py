@@ -35,7 +35,7 @@ from .grown_methods import GrownMethods
 from .imports import Imports
 from .instantiation import Instantiation
 from .iteration import Iteration
-from .loops import Loops
+from .loops import ROLLS, Loops
 from .mathematics import Mathematics
 from .methods import Methods
 from .names import Scope
@@ -355,6 +355,8 @@ def _attempt(
             if not settles:
                 raise refuse.Unsettled(UNSETTLED) from None
             raise Restart(kept=frozenset({SETTLES})) from None
+        if walker.exhausted and settles and ROLLS not in kept:
+            raise Restart(kept=frozenset({ROLLS})) from None
         raise
     except RecursionError:
         # Python's own stack is not deep enough to follow these calls one by one.

@@ -38,6 +38,9 @@ from .walker import (
 )
 
 MOST_WALKS = 12
+ROLLS = ".rolls"
+"""Says that loops whose items are found by computed indices stay loops where they can, as there is
+too much to read otherwise."""
 Step = Callable[[], Any]
 # For each frame, lists of paths that arrived and how long they were; how many handlers there are,
 # and how many values are in use.
@@ -173,8 +176,9 @@ class Loops(Walker):
             lambda: self._each_apart(condition, body, step, node, turns, need),
             lambda: self._growing(condition, body, step, node, indexed),
         ]
-        if not indexed and isinstance(node, ast.While) and isinstance(node.test, ast.Constant):
-            # The number of turns is known of no condition.
+        endless = isinstance(node, ast.While) and isinstance(node.test, ast.Constant)
+        if ROLLS in self.names_kept if indexed else endless:
+            # There is too much to read, or the number of turns is known of no condition.
             ways.reverse()
         work = self.work
         try:

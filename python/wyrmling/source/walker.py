@@ -117,6 +117,8 @@ class Walker(Raising):
         # where the index may be known in each run of a loop. Whether one got a length that is known
         # for arrays of the lengths that were seen; whether a condition is.
         self.loosens, self.unsettled, self.measured = True, False, False
+        # Whether there was more to read than is read.
+        self.exhausted = False
         # Whether it does what tracing answers otherwise, or refuses.
         self.asks_kind = self.takes_no_variable = False
         self.shapes: list[tuple[Any, tuple[int, ...]]] = []
@@ -164,6 +166,7 @@ class Walker(Raising):
     def _spend(self, node: ast.AST, work: int = 1) -> None:
         self.work += work
         if self.work > MOST_WORK:
+            self.exhausted = True
             self.refuse(
                 node,
                 "a function of this size, with what it calls",
@@ -283,9 +286,12 @@ class Walker(Raising):
         """Other contents for an address."""
         if (old := self.contents(value, node)).external:
             place = self.outer_places.get(value.address)
+            advice = "copy it first, or return the new value"
+            if place is not None:
+                self.refuse(node, f"a write to {place}, which the function did not make,", advice)
+            # It may be in a list of known length where each run of a loop is read by itself.
             what = "what the function did not make, or put into a list of computed length,"
-            whose = f"{place}, which the function did not make," if place is not None else what
-            self.refuse(node, f"a write to {whose}", "copy it first, or return the new value")
+            self.unknown(Known(None), node, f"a write to {what}", advice)
         self._no_iterators(contents, node, old.parts)
         self.state.heap[value.address] = contents
 
