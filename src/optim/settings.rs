@@ -54,7 +54,7 @@ pub(super) fn check(name: &str, value: f64, ok: bool, expected: &str) -> Result<
 
 /// Refuses what is no learning rate.
 pub(super) fn check_lr(lr: f64) -> Result<()> {
-    check("lr", lr, lr >= 0.0, "a number of at least 0")
+    check("lr", lr, lr >= 0.0, "a finite number of at least 0")
 }
 
 /// Refuses what is no bound on a gradient.

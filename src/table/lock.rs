@@ -31,9 +31,8 @@
 //! which waits behind a writer, who waits for the program, must get on. Runs within runs keep
 //! to no order. All waits end with what [`interrupt::wait`] reports.
 //!
-//! Limits: a thread that the caller starts within a run is not known to work for it. If the run
-//! waits for it, it must not ask to change what the run holds; it may read, for a run that calls code of the
-//! caller's holds tables shared. What is trained it is refused to change.
+//! Limits: a thread that the caller starts within a run is not known to work for it. If the run waits for it,
+//! it may read, since a run that calls the caller's code holds tables shared, but not change what the run holds.
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
