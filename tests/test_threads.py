@@ -188,7 +188,7 @@ def test_others_go_on_while_a_graph_waits_for_a_worker_that_shares_nothing():
         "a value": lambda: table.value,
         "a program": lambda: program.run({i: [0]}),
     }
-    rows = np.arange(20_000) % 1000
+    rows = np.arange(40_000) % 1000
 
     def train():
         wy.fit(slow, {i: rows}, optimizer=wy.SGD(lr=1e-9), batch_size=1)

@@ -110,6 +110,13 @@ def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     return _core.sum(_core.not_equal(a, 0), axis, keepdims)
 
 
+def _known(function: Any, a: Any, axis: Any, out: Any, keepdims: bool, where: Any) -> Any:
+    """``np.any`` or ``np.all`` of what cannot change."""
+    name = function.__name__
+    known = function(value(name, a), axis, None, keepdims, where=value(name, where))
+    return finished(name, known, out)
+
+
 def any(
     a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
 ) -> Any:
@@ -120,10 +127,7 @@ def any(
     True
     """
     if not changes(a, where, out):
-        # NumPy 2.5 has types for True and for False, not for a flag that may be either.
-        keep: Any = keepdims
-        known = np.any(value("any", a), axis, None, keep, where=value("any", where))
-        return finished("any", known, out)
+        return _known(np.any, a, axis, out, keepdims, where)
     found = _core.not_equal(a, 0)
     if (mask := mask_of("any", where)) is not None:
         found = masked("any", mask, found, False)
@@ -140,10 +144,7 @@ def all(
     False
     """
     if not changes(a, where, out):
-        # NumPy 2.5 has types for True and for False, not for a flag that may be either.
-        keep: Any = keepdims
-        known = np.all(value("all", a), axis, None, keep, where=value("all", where))
-        return finished("all", known, out)
+        return _known(np.all, a, axis, out, keepdims, where)
     found = _core.equal(a, 0)
     if (mask := mask_of("all", where)) is not None:
         found = masked("all", mask, found, False)

@@ -186,11 +186,12 @@ def _as_listed(column: list[Any] | tuple[Any, ...]) -> npt.NDArray[Any]:
         # Floats of integers that neither int64 nor uint64 holds, dates of durations beside dates.
         whole = all(kind is int or is_whole(kind) for kind in kinds)
         if whole or (array.dtype.kind == "M" and kinds != {np.datetime64}):
-            return _objects(column)
+            return objects_of(column)
     return array
 
 
-def _objects(column: Any) -> npt.NDArray[Any]:
+def objects_of(column: list[Any] | tuple[Any, ...]) -> npt.NDArray[Any]:
+    """A list as an array of its objects, whatever these are."""
     array = np.empty(len(column), object)
     array[:] = column
     return array

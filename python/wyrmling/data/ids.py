@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..array_types import IndexArray
-from .columns import Column, Id, categorised, check_int64, id_column, is_whole
+from .columns import Column, Id, categorised, check_int64, id_column, is_whole, objects_of
 
 __all__ = ["Ids"]
 
@@ -184,7 +184,7 @@ class Ids(Sequence[Id]):
         if not len(unknown):
             return self
         if self._values.dtype != unknown.dtype:
-            return Ids._of_values(_objects([*self, *unknown.tolist()]))
+            return Ids._of_values(objects_of([*self, *unknown.tolist()]))
         return Ids._of_values(np.concatenate([self._values, unknown]))
 
     def _lookup(self) -> _Integers | dict[Id, int]:
@@ -327,9 +327,9 @@ def _numbered(name: str, column: Column) -> tuple[IndexArray, npt.NDArray[Any]]:
     distinct = list(dict.fromkeys(ids))
     _check_text(name, ids, distinct)
     if len(distinct) == len(ids):
-        return np.arange(len(ids), dtype=np.uint32), _objects(distinct)
+        return np.arange(len(ids), dtype=np.uint32), objects_of(distinct)
     number = {id: n for n, id in enumerate(distinct)}
-    return np.fromiter(map(number.__getitem__, ids), np.uint32, len(ids)), _objects(distinct)
+    return np.fromiter(map(number.__getitem__, ids), np.uint32, len(ids)), objects_of(distinct)
 
 
 def _numbered_integers(
@@ -355,12 +355,6 @@ def _numbered_integers(
     number = np.empty(span, np.uint32)
     number[order] = np.arange(len(order), dtype=np.uint32)
     return number[at], order + low if distinct is None else distinct[order]
-
-
-def _objects(ids: list[Id]) -> npt.NDArray[Any]:
-    values = np.empty(len(ids), object)
-    values[:] = ids
-    return values
 
 
 def _check_text(name: str, column: list[Id], distinct: list[Id]) -> None:

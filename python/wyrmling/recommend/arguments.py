@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..arguments import NO_NUMBERS, is_one
 from ..array_types import Float32Array, IndexArray
 from ..data import Id, Ids
-from ..data.columns import id_column, number_column
+from ..data.columns import id_column, number_column, objects_of
 from .fitted import NewUser
 
 __all__ = [
@@ -114,9 +114,7 @@ def of_ids(ids: npt.NDArray[np.int64] | list[Id]) -> npt.NDArray[Any]:
     """Ids as an array: int64, or objects where any is a text, as :class:`.Ids` gives them."""
     if isinstance(ids, np.ndarray):
         return ids
-    values = np.empty(len(ids), object)
-    values[:] = ids
-    return values
+    return objects_of(ids)
 
 
 def _shown(given: object) -> str:

@@ -176,9 +176,10 @@ class Loops(Walker):
             lambda: self._each_apart(condition, body, step, node, turns, need),
             lambda: self._growing(condition, body, step, node, indexed),
         ]
+        too_much = indexed and ROLLS in self.names_kept
+        # The number of turns is known of no condition.
         endless = isinstance(node, ast.While) and isinstance(node.test, ast.Constant)
-        if ROLLS in self.names_kept if indexed else endless:
-            # There is too much to read, or the number of turns is known of no condition.
+        if too_much or (endless and not indexed):
             ways.reverse()
         work = self.work
         try:

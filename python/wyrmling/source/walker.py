@@ -46,7 +46,7 @@ COMPUTED_INDEX = (
 )
 LONGEST_UNROLLED = 2000
 MOST_WORK = 30_000
-# Where ways meet, computed items are compared, and the reverse pass has a cotangent of each.
+# So many computed items of lists, which are compared where ways meet, count as a step of reading.
 ITEMS_OF_A_STEP = 16
 OTHER_LENGTH = "an array has another length than before"
 """The text of exits for lengths that were seen."""
