@@ -4,7 +4,7 @@
 //! registers it with the module; the rest of the crate computes.
 //!
 //! The module asks for the interpreter's lock (`gil_used`): graphs are shared by `Rc` and rely
-//! on it, see [`handle`]. Whatever takes long, or may wait for somebody who trains, lets the
+//! on it, see [`variables::handle`]. Whatever takes long, or may wait for somebody who trains, lets the
 //! lock go.
 
 #![allow(
@@ -12,67 +12,23 @@
     reason = "docstrings are Python's, where brackets are lists"
 )]
 
-mod argument;
-mod arrays;
-mod bags;
-mod by_numpy;
-mod collect;
-mod convert;
-mod custom_sampler;
-mod depth;
-mod drawing;
-mod element_type;
-mod elements;
-mod elementwise;
-mod error;
-mod export;
-mod fit;
-mod fit_columns;
-mod fit_function;
-mod fork;
-mod functions;
-mod handle;
-mod holders;
-mod hook;
-mod index;
-mod integers;
-mod io;
-mod items;
-mod iteration;
-mod leaf;
-mod length;
-mod linalg;
-mod long_call;
-mod mapped;
-mod memory_order;
-mod methods;
-mod once;
-mod operand;
-mod operators;
-mod optim;
-mod optim_state;
+mod interop;
+mod operations;
 mod pickle;
-mod plain;
-mod primitive;
-mod primitive_parts;
-mod program;
-mod protocols;
-mod python_numbers;
-mod ragged;
-mod rank;
-mod reductions;
-mod registry;
-mod repr;
-mod sampling;
-mod scored;
-mod solvers;
+mod recommend;
 mod source;
-mod sparse;
-mod transform;
-mod variable;
-mod view;
+mod training;
+mod variables;
 
 use pyo3::prelude::*;
+
+use interop::{export, fork, long_call, once};
+use operations::{
+    arrays, bags, elementwise, functions, linalg, primitive, protocols, reductions, transform,
+};
+use recommend::{io, rank, solvers};
+use training::{fit, optim, optim_state, program, sampling, scored};
+use variables::{collect, drawing, hook, leaf, length, plain, sparse, variable};
 
 /// Small requests find memory until the caller has been told that there is none.
 #[global_allocator]

@@ -17,7 +17,7 @@ use super::datum;
 use super::leaves::LeafKind;
 use crate::ir::{Datum, ValueKind};
 use crate::python::Object;
-use crate::python::items::items;
+use crate::python::interop::items::items;
 
 /// One step: how an object is made.
 pub(super) enum ResultStep {

@@ -16,8 +16,8 @@ use crate::ir::{
     drop_unreachable, without_calls,
 };
 use crate::process::Mutex;
-use crate::python::convert;
-use crate::python::items::items;
+use crate::python::interop::convert;
+use crate::python::interop::items::items;
 
 /// What is being built.
 pub(super) struct Building {

@@ -19,9 +19,9 @@ use super::function::{PyIrFunction, primitive_of};
 use crate::error::Result;
 use crate::exec::{Compiled, Outcome, interpret};
 use crate::ir::{Cfg, Datum, Function, ValueKind};
-use crate::python::collect::{Links, Root};
-use crate::python::holders::What;
-use crate::python::items::items;
+use crate::python::interop::items::items;
+use crate::python::variables::collect::{Links, Root};
+use crate::python::variables::holders::What;
 
 /// A run that takes longer lets others have the interpreter's lock the next time.
 const LONG: Duration = Duration::from_micros(100);

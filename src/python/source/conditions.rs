@@ -20,8 +20,8 @@ use smallvec::SmallVec;
 use super::constants::ComparedConstant;
 use super::leaves::{self, LeafKind};
 use crate::python::Object;
-use crate::python::items::items;
-use crate::python::once::intern;
+use crate::python::interop::items::items;
+use crate::python::interop::once::intern;
 
 /// What a call has: the function, the arguments, and what was read of them; `None` where nothing is.
 pub(super) type CallSlots<'py> = SmallVec<[Option<Object<'py>>; 16]>;

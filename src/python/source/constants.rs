@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyEllipsis, PyFloat, PyInt, PyString, PyTuple};
 
-use crate::python::convert::shown;
+use crate::python::interop::convert::shown;
 
 /// A constant.
 pub(super) struct ComparedConstant(pub(super) Py<PyAny>);

@@ -10,9 +10,9 @@ use pyo3::types::{PyBool, PyFloat, PyInt};
 use super::leaves;
 use crate::array::{Array, DType, Type};
 use crate::ir::{Datum, ValueKind};
-use crate::python::convert::{self, shown};
-use crate::python::integers::words;
-use crate::python::once::intern;
+use crate::python::interop::convert::{self, shown};
+use crate::python::interop::once::intern;
+use crate::python::variables::integers::words;
 
 /// The short name.
 pub(super) fn name(kind: &ValueKind) -> &'static str {

@@ -18,9 +18,9 @@ use crate::error::Error;
 use crate::exec::Outcome;
 use crate::ir::Datum;
 use crate::python::Object;
-use crate::python::convert::type_name;
-use crate::python::once::{Once, intern};
-use crate::python::variable::PyVariable;
+use crate::python::interop::convert::type_name;
+use crate::python::interop::once::{Once, intern};
+use crate::python::variables::variable::PyVariable;
 
 /// A function that runs what was compiled for its arguments.
 ///

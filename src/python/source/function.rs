@@ -13,10 +13,10 @@ use crate::error::{Error, Result};
 use crate::ir::{
     Block, Function, Lengths, Terminator, ValueId, ValueKind, are_exact, jvp, simplify, vjp,
 };
-use crate::python::collect::{Links, Root};
-use crate::python::holders::What;
-use crate::python::items::items;
-use crate::python::primitive;
+use crate::python::interop::items::items;
+use crate::python::operations::primitive;
+use crate::python::variables::collect::{Links, Root};
+use crate::python::variables::holders::What;
 use crate::reserve;
 use crate::rules::OpRef;
 

@@ -7,9 +7,9 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyType};
 
 use crate::array::{Array, DType, Type};
 use crate::ir::{Datum, ValueKind};
-use crate::python::convert;
-use crate::python::integers::words;
-use crate::python::once::{Once, intern};
+use crate::python::interop::convert;
+use crate::python::interop::once::{Once, intern};
+use crate::python::variables::integers::words;
 
 /// What an argument or a result is: always of exactly one type of Python's.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,7 +26,7 @@ pub(super) enum LeafKind {
     Int64,
     /// An array with so many axes.
     Array(DType, usize),
-    /// An array of int64 with so many axes, whose integers are [of 32 bits](crate::python::integers).
+    /// An array of int64 with so many axes, whose integers are [of 32 bits](crate::python::variables::integers).
     Integers(usize),
     /// An array of bool with so many axes, as integers.
     Truths(usize),

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::array::DType;
-use crate::python::elementwise::{self, Computing};
+use crate::python::operations::elementwise::{self, Computing};
 use crate::rules::{self, OpRef};
 
 /// The operator of a name of the rule table, or of the function that it is.

@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::exec::Outcome;
 use crate::ir::Datum;
 use crate::python::Object;
-use crate::python::items::items;
+use crate::python::interop::items::items;
 
 /// What runs, and how arguments and results are taken apart and put together.
 struct BoundFunction {

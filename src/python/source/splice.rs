@@ -7,9 +7,9 @@ use super::builder::{PyIrBuilder, ids};
 use crate::error::Error;
 use crate::graph::{Variable, splice};
 use crate::ir::{Comparison, ScalarOperator, ValueId, ValueKind};
-use crate::python::convert::type_name;
-use crate::python::items::items;
-use crate::python::variable::PyVariable;
+use crate::python::interop::convert::type_name;
+use crate::python::interop::items::items;
+use crate::python::variables::variable::PyVariable;
 
 #[pymethods]
 impl PyIrBuilder {

@@ -22,7 +22,7 @@ use pyo3::prelude::*;
 use super::specialization::PySpecialization;
 use crate::interrupt;
 use crate::process;
-use crate::python::collect::locked;
+use crate::python::variables::collect::locked;
 
 /// What a table holds; a call has its own reference to it.
 pub(super) type Entries = Arc<Vec<Py<PySpecialization>>>;
