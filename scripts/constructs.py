@@ -2,13 +2,13 @@
 
     python scripts/constructs.py
 
-They come from the table by which functions are refused, ``wyrmling.source.refuse.TABLE``;
+They come from the table by which functions are refused, ``wyrmling.source.text.refuse.TABLE``;
 ``tests/source/test_constructs.py`` holds the page against it.
 """
 
 from pathlib import Path
 
-from wyrmling.source.refuse import GROUPS, TABLE
+from wyrmling.source.text.refuse import GROUPS, TABLE
 
 PAGE = Path(__file__).parent.parent / "docs" / "source.md"
 BEGIN, END = "<!-- written by scripts/constructs.py -->\n", "<!-- until here -->\n"

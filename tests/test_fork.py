@@ -231,7 +231,7 @@ def test_a_child_reads_functions_that_a_thread_of_its_parent_was_reading() -> No
     out = run(
         """
 import linecache
-from wyrmling.source import read
+from wyrmling.source.text import read
 
 text = "def f(x):\\n    return x * x\\n"
 linecache.cache["<f>"] = (len(text), None, text.splitlines(True), "<f>")

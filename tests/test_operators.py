@@ -340,7 +340,7 @@ def test_every_operator_can_be_written(name):
         assert not any(operators["ways"](name))
     else:
         assert any(operators["ways"](name)), (
-            f"nobody can write {name}: give it a function in src/python/functions.rs, "
+            f"nobody can write {name}: give it a function in src/python/operations/functions.rs, "
             "or its entry in src/rules a reason why not, as internal"
         )
 

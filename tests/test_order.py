@@ -37,6 +37,29 @@ def test_the_page_says_which_modules_use_which():
     assert said == {name: uses[name] for name in modules}
 
 
+def test_folders_of_reading_import_only_those_that_stand_before_them():
+    package = ROOT / "python" / "wyrmling" / "source"
+    text = (package / "__init__.py").read_text("utf-8")
+    said = re.findall(r"``(\w+)``", text.partition("stand before it:")[2])
+    folders = {p.name for p in package.iterdir() if any(p.glob("*.py"))}
+    assert sorted(said) == sorted(folders)
+
+    def place(file):
+        parts = file.relative_to(package).parts
+        return said.index(parts[0]) if len(parts) > 1 else len(said)
+
+    needs = order["python_needs"](package.parent)
+    inside = {file for file in needs if package in file.parents and file.name != "__init__.py"}
+    assert len(inside) > 70
+    against = [
+        f"{file.relative_to(package)} imports {other.relative_to(package)}"
+        for file in sorted(inside)
+        for other in needs[file]
+        if other in inside and place(other) > place(file)
+    ]
+    assert not against, "\n".join(against)
+
+
 def tree(root, files):
     (root / "python" / "wyrmling").mkdir(parents=True)
     (root / "src").mkdir()

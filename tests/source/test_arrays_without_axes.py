@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wyrmling as wy
-from wyrmling.source.singles import FUNCTIONS
+from wyrmling.source.types.singles import FUNCTIONS
 
 ARRAYS = [
     "np.where(x > 0, x, 0.0)",

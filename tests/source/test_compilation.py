@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from reading import agrees, leaves, read
 
+from wyrmling.source.abstract.operations import Operations
+from wyrmling.source.abstract.walker import Walker
 from wyrmling.source.compilation import Interpreter, specialise
-from wyrmling.source.operations import Operations
-from wyrmling.source.refuse import TABLE, SourceError
-from wyrmling.source.walker import Walker
+from wyrmling.source.text.refuse import TABLE, SourceError
 
 SHIFT = 0.25
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import pytest
 from reading import agrees, leaves, read
 
-from wyrmling.source.refuse import SourceError
-from wyrmling.source.state import differing
+from wyrmling.source.abstract.state import differing
+from wyrmling.source.text.refuse import SourceError
 
 
 def alias_or_copy(x, flag):

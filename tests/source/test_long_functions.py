@@ -10,7 +10,8 @@ import pytest
 from conformance import tables
 
 import wyrmling as wy
-from wyrmling.source import choose, exchange, join
+from wyrmling.source import choose
+from wyrmling.source.abstract import exchange, join
 
 STATEMENTS = (
     "    a = a * b + math.sin(x)",

@@ -6,7 +6,7 @@ from reading import read, same
 
 import wyrmling as wy
 from wyrmling.source.compilation import specialise
-from wyrmling.source.refuse import SourceError
+from wyrmling.source.text.refuse import SourceError
 
 FACTOR = 1.25
 

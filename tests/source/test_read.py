@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import wyrmling as wy
-from wyrmling.source import identity, read
-from wyrmling.source.refuse import Unreadable
-from wyrmling.source.scope import FUNCTION, Needs
+from wyrmling.source.text import identity, read
+from wyrmling.source.text.refuse import Unreadable
+from wyrmling.source.text.scope import FUNCTION, Needs
 
 
 def text(f):

@@ -14,9 +14,9 @@ import pytest
 
 import wyrmling as wy
 from wyrmling import _core
-from wyrmling.source import read, refuse
 from wyrmling.source.compilation import Interpreter
-from wyrmling.source.refuse import ABSTRACT, GROUPS, NEVER_MADE, TABLE
+from wyrmling.source.text import read, refuse
+from wyrmling.source.text.refuse import ABSTRACT, GROUPS, NEVER_MADE, TABLE
 
 
 def classes():

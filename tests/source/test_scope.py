@@ -9,8 +9,8 @@ import types
 
 import pytest
 
-from wyrmling.source.refuse import Unreadable
-from wyrmling.source.scope import ABSENT, FUNCTION, Names, Needs, Property, argument, attribute
+from wyrmling.source.text.refuse import Unreadable
+from wyrmling.source.text.scope import ABSENT, FUNCTION, Names, Needs, Property, argument, attribute
 
 ANSWER = 42
 

@@ -6,7 +6,7 @@ from reading import Left, agrees, read, same
 
 import wyrmling
 from wyrmling.source.compilation import specialise
-from wyrmling.source.refuse import SourceError
+from wyrmling.source.text.refuse import SourceError
 
 X = np.array([0.5, 1.5, -0.7])
 M = np.array([[0.5, 1.5], [-0.7, 2.0]])

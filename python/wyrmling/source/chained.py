@@ -14,17 +14,18 @@ import numpy as np
 
 from ..transforms.modes import Differentiated, Made
 from ..transforms.tracing import Argnums, positions
-from . import form as forms
-from . import programs, refuse
-from .arguments import EXTRA, ArgumentMisfit, Arguments, filled
 from .compilation import specialise
-from .form import Argument, Constant, Leaf
-from .jacobians import jacobian
-from .printing import with_printing
-from .programs import Program
-from .pullback import Pullback
-from .scope import Place
-from .untagged import untagged
+from .program import form as forms
+from .program import programs
+from .program.arguments import EXTRA, ArgumentMisfit, Arguments, filled
+from .program.form import Argument, Constant, Leaf
+from .program.jacobians import jacobian
+from .program.printing import with_printing
+from .program.programs import Program
+from .program.pullback import Pullback
+from .program.untagged import untagged
+from .text import refuse
+from .text.scope import Place
 
 
 class Transform(NamedTuple):

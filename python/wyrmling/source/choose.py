@@ -27,9 +27,7 @@ from .._core import Specialization, Variable
 from ..transforms import tree
 from ..transforms.modes import Differentiated, Made
 from ..transforms.tracing import refuse_result
-from . import form as forms
-from . import programs, refuse
-from .arguments import ArgumentMisfit, Arguments, Misfit, expect_arguments
+from .abstract.walker import OTHER_LENGTH
 from .chained import (
     COMPILE,
     Transform,
@@ -42,10 +40,13 @@ from .chained import (
 )
 from .leaving import goes_on, left_at, left_error, neither, takes_no_variable
 from .policy import Record, has_loop, may_ask_kind, may_print, record, tracing_differs
-from .programs import Left
-from .refuse import SourceError, Unreadable
-from .scope import Needs, Place
-from .walker import OTHER_LENGTH
+from .program import form as forms
+from .program import programs
+from .program.arguments import ArgumentMisfit, Arguments, Misfit, expect_arguments
+from .program.programs import Left
+from .text import refuse
+from .text.refuse import SourceError, Unreadable
+from .text.scope import Needs, Place
 
 # Whether the call that is under way in a thread was seen to leave.
 _here = threading.local()

@@ -16,45 +16,56 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from . import form, read, refuse
-from . import scope as places
-from .arguments import Opened
-from .arrays import Arrays
-from .attributes import Attributes
-from .builtins import Builtins
-from .calls import Calls
-from .comprehensions import Comprehensions
-from .containers import Containers
-from .cuts import Cuts
-from .dicts import Dicts
-from .environment import Environment
-from .form import filled, refuse_own_methods
-from .frames import Frame
-from .generators import Generators
-from .grown_methods import GrownMethods
-from .imports import Imports
-from .instantiation import Instantiation
-from .iteration import Iteration
-from .loops import ROLLS, Loops
-from .mathematics import Mathematics
-from .methods import Methods
-from .names import Scope
-from .nested import Nested
-from .numbers import Numbers
-from .patterns import Patterns
-from .policy import is_dispatching
-from .raising import Ended
-from .reductions import Reductions
-from .result import OutputLeaf, Results, Returned
-from .rounding import Rounding
-from .sequences import Sequences
-from .splicing import Splicing
-from .state import CellContents, DictContents, InstanceContents, ListContents
-from .statements import Statements
-from .texts import PRINTS, Texts
-from .truth import Truth
-from .values import ELEMENTS, KINDS, STORED, Known, Number, Row, Single, kind_of, sources_of
-from .walker import SETTLES, NeedsConstant, Restart
+from .abstract.frames import Frame
+from .abstract.raising import Ended
+from .abstract.state import CellContents, DictContents, InstanceContents, ListContents
+from .abstract.values import (
+    ELEMENTS,
+    KINDS,
+    STORED,
+    Known,
+    Number,
+    Row,
+    Single,
+    kind_of,
+    sources_of,
+)
+from .abstract.walker import SETTLES, NeedsConstant, Restart
+from .flow.calls import Calls
+from .flow.comprehensions import Comprehensions
+from .flow.environment import Environment
+from .flow.exceptions import Exceptions
+from .flow.generators import Generators
+from .flow.imports import Imports
+from .flow.iteration import Iteration
+from .flow.loops import ROLLS, Loops
+from .flow.patterns import Patterns
+from .flow.result import OutputLeaf, Results, Returned
+from .flow.statements import Statements
+from .functions.builtins import Builtins
+from .functions.mathematics import Mathematics
+from .functions.nested import Nested
+from .functions.reductions import Reductions
+from .functions.splicing import Splicing
+from .program import form
+from .program.arguments import Opened
+from .program.form import filled, refuse_own_methods
+from .text import read, refuse
+from .text import scope as places
+from .text.names import Scope
+from .types.arrays import Arrays
+from .types.attributes import Attributes
+from .types.containers import Containers
+from .types.cuts import Cuts
+from .types.dicts import Dicts
+from .types.grown_methods import GrownMethods
+from .types.instantiation import Instantiation
+from .types.methods import Methods
+from .types.numbers import Numbers
+from .types.rounding import Rounding
+from .types.sequences import Sequences
+from .types.texts import PRINTS, Texts
+from .types.truth import Truth
 
 MOST_RESTARTS = 30
 UNSETTLED = (
@@ -65,6 +76,7 @@ UNSETTLED = (
 
 class Interpreter(
     Statements,
+    Exceptions,
     Calls,
     Loops,
     Iteration,
@@ -331,7 +343,7 @@ def _attempt(
     returns = True
     try:
         first = [*first, *values]
-        if is_dispatching(callee.function) and first:
+        if read.is_dispatching(callee.function) and first:
             called = Known(callee.function, callee.place)
             value = walker.dispatched(called, first, keywords | named, node)
         else:

@@ -9,11 +9,12 @@ from typing import Any
 from ..transforms.modes import Differentiated
 from ..transforms.second import DIRECTION, PRODUCTS
 from ..transforms.tracing import Argnums, positions
-from . import programs, refuse
-from .arguments import Arguments, Misfit
 from .chained import Transform, chain_of, has_array_jacobian, opened_at, program
 from .explanation import Explanation
-from .refuse import SourceError, Unreadable
+from .program import programs
+from .program.arguments import Arguments, Misfit
+from .text import refuse
+from .text.refuse import SourceError, Unreadable
 
 
 def _chain(f: Callable[..., Any]) -> tuple[Transform, ...]:

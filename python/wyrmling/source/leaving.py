@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import IrFunction, Specialization
-from . import refuse
-from .refuse import SourceError, Unreadable
-from .walker import OTHER_LENGTH
+from .abstract.walker import OTHER_LENGTH
+from .text import refuse
+from .text.refuse import SourceError, Unreadable
 
 
 def takes_no_variable(error: BaseException | None) -> bool:
     """Whether an error says that a function cannot be traced: what it calls takes no variables. The
-    attribute is given by ``src/python/error.rs``.
+    attribute is given by ``src/python/interop/error.rs``.
     """
     while error is not None:
         if getattr(error, "takes_no_variable", False):

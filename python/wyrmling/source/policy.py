@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import contextlib
 import dis
-import functools
 import itertools
 import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .._core import SpecializationTable
-from . import read
-from .identity import LOCK, IdentityCache
-from .refuse import Unreadable
-from .scope import Place
+from .text import read
+from .text.identity import LOCK, IdentityCache
+from .text.refuse import Unreadable
+from .text.scope import Place
 
 MOST_SIGNATURES = 16
 MOST_COMPILED = 24
@@ -31,7 +30,6 @@ KINDS_ASKED = frozenset({"isinstance", "type", "hasattr", "__class__"})
 
 _BACKWARD = frozenset(code for name, code in dis.opmap.items() if "JUMP_BACKWARD" in name)
 _IS, _CONSTANT = dis.opmap["IS_OP"], dis.opmap["LOAD_CONST"]
-_DISPATCHING = functools.singledispatch(lambda _: None).__code__  # type: ignore[attr-defined]
 
 
 class Record:
@@ -120,12 +118,7 @@ def tracing_differs(f: Callable[..., Any]) -> bool:
     the class of an argument (``functools.singledispatch``): a variable is another object than the
     array that it stands for, and of another class. Not where it compares with a constant.
     """
-    return any(code is _DISPATCHING or _compares_objects(code) for code in _codes(f))
-
-
-def is_dispatching(f: Any) -> bool:
-    """Whether this is what ``functools.singledispatch`` made."""
-    return isinstance(f, types.FunctionType) and f.__code__ is _DISPATCHING
+    return any(code is read.DISPATCHING or _compares_objects(code) for code in _codes(f))
 
 
 def _compares_objects(code: types.CodeType) -> bool:

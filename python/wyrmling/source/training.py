@@ -24,15 +24,15 @@ import numpy.typing as npt
 from .._core import IrFunction
 from ..ragged import Ragged, plain
 from ..transforms.tracing import described, is_number
-from . import refuse
-from .arguments import Arguments, Misfit
+from .abstract.columns import CAPACITY
+from .abstract.walker import OTHER_LENGTH
 from .chained import program
-from .columns import CAPACITY
-from .form import Constant, Leaf
-from .programs import Program
+from .program.arguments import Arguments, Misfit
+from .program.form import Constant, Leaf
+from .program.programs import Program
 from .read_once import ReadOnce
-from .refuse import SourceError, Unreadable
-from .walker import OTHER_LENGTH
+from .text import refuse
+from .text.refuse import SourceError, Unreadable
 
 SEEN = (3, 5)
 """Lengths of arrays whose lengths differ, while the function is read: the program is for all

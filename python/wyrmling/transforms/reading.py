@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..source.explanation import Explanation
-from ..source.refuse import SourceError
+from ..source.text.refuse import SourceError
 from .modes import Mode, chosen, reading
 from .tracing import Argnums, described, function
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..text.names import Scope
 from .join import Incoming
-from .names import Scope
 from .values import Reference
 
 

@@ -16,11 +16,11 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from . import refuse
+from ..text import refuse
+from ..text.names import Scope
 from .columns import Packed, Retag
 from .frames import Frame
 from .join import Conflict, Incoming, Merge, Path, Slot
-from .names import Scope
 from .raising import Ended, Raising
 from .state import Contents, ListContents, State, computed_items, gets_iterator
 from .values import (

@@ -11,22 +11,11 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from . import caching, copying, read, standard
-from . import names as scopes
-from .caching import CACHED, Caching
-from .classes import package_of
-from .frames import Frame
-from .grouping import SILENT, UNCHANGED, called_silently, expect_unchanged
-from .join import Incoming
-from .policy import is_dispatching
-from .raising import Ended
-from .recursion import DEEPEST, Recursions
-from .refuse import SourceError, Unreadable
-from .refuse import at as refuse_at
-from .scope import Names
-from .stand_ins import WRAPPERS, of_statistics, text_of_norm
-from .state import CellContents, DictContents
-from .values import (
+from ..abstract.frames import Frame
+from ..abstract.join import Incoming
+from ..abstract.raising import Ended
+from ..abstract.state import CellContents, DictContents
+from ..abstract.values import (
     Applied,
     Choice,
     Closure,
@@ -40,8 +29,21 @@ from .values import (
     Unset,
     nothing,
 )
-from .views import let_go
-from .walker import NeedsConstant
+from ..abstract.walker import NeedsConstant
+from ..functions import caching
+from ..functions.caching import CACHED, Caching
+from ..functions.stand_ins import WRAPPERS, of_statistics, text_of_norm
+from ..library import standard
+from ..text import names as scopes
+from ..text import read
+from ..text.refuse import SourceError, Unreadable
+from ..text.refuse import at as refuse_at
+from ..text.scope import Names
+from ..types import copying
+from ..types.classes import package_of
+from ..types.grouping import SILENT, UNCHANGED, called_silently, expect_unchanged
+from ..types.views import let_go
+from .recursion import DEEPEST, Recursions
 
 # Functions that go through all of a list, and keep nothing of it.
 REDUCTIONS = (sum, any, all)
@@ -166,7 +168,7 @@ class Calls(Recursions, Caching):
             return self.call_known(function, args, keywords, node)
         if text_of_norm(found) is not None:
             return self.call_known(function, args, keywords, node)
-        if is_dispatching(found) and function.place is not None and args:
+        if read.is_dispatching(found) and function.place is not None and args:
             return self.dispatched(function, args, keywords, node)
         python = isinstance(found, types.FunctionType | types.MethodType)
         if python or (function.place is not None and self.class_of(function) is not None):

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .names import captured, targets
-from .state import PLAIN_KEYS, CellContents, DictContents, ListContents, SetContents
-from .values import Lazy, Unset
-from .walker import Walker
+from ..abstract.state import PLAIN_KEYS, CellContents, DictContents, ListContents, SetContents
+from ..abstract.values import Lazy, Unset
+from ..abstract.walker import Walker
+from ..text.names import captured, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

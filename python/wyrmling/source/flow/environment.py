@@ -15,16 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from .._core import Variable
-from ..ragged import Ragged
-from . import scope as places
-from .answers import truths_of
-from .arguments import Opened
-from .columns import Retag
-from .form import refuse_own_methods
-from .refuse import Unreadable
-from .state import CellContents, DictContents, ListContents
-from .values import (
+from ..._core import Variable
+from ...ragged import Ragged
+from ..abstract.columns import Retag
+from ..abstract.state import CellContents, DictContents, ListContents
+from ..abstract.values import (
     ELEMENTS,
     KINDS,
     STORED,
@@ -39,8 +34,13 @@ from .values import (
     Traced,
     Unset,
 )
-from .views import looked_up
-from .walker import Restart, Walker
+from ..abstract.walker import Restart, Walker
+from ..program.arguments import Opened
+from ..program.form import refuse_own_methods
+from ..text import scope as places
+from ..text.refuse import Unreadable
+from ..types.answers import truths_of
+from ..types.views import looked_up
 
 
 def _title(kind: str, place: places.Place) -> str:

@@ -16,13 +16,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .frames import Frame, Loop
-from .join import Incoming
-from .names import FUNCTIONS
-from .raising import Ended
-from .state import DictContents, GeneratorContents, GrownContents, ListContents, SetContents
-from .values import ITERATORS, Known, Lazy, Lost, Reference, Row, is_none
-from .walker import Walker
+from ..abstract.frames import Frame, Loop
+from ..abstract.join import Incoming
+from ..abstract.raising import Ended
+from ..abstract.state import (
+    DictContents,
+    GeneratorContents,
+    GrownContents,
+    ListContents,
+    SetContents,
+)
+from ..abstract.values import ITERATORS, Known, Lazy, Lost, Reference, Row, is_none
+from ..abstract.walker import Walker
+from ..text.names import FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

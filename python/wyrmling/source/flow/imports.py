@@ -12,10 +12,10 @@ import builtins
 import sys
 from typing import Any
 
-from . import standard, standard_arrays, standard_collections
-from .scope import ABSENT, Place, take
-from .values import Known
-from .walker import Walker
+from ..abstract.values import Known
+from ..abstract.walker import Walker
+from ..library import standard, standard_arrays, standard_collections
+from ..text.scope import ABSENT, Place, take
 
 OUTSIDE = "import at the top of the module"
 

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from .answers import as_floats
-from .cuts import known_array
-from .iterators import iterated
-from .join import Incoming
+from ..abstract.join import Incoming
+from ..abstract.raising import Ended
+from ..abstract.state import DictContents, GrownContents, ListContents, addresses
+from ..abstract.values import Array, Choice, Known, Lazy, Range, Reference, Row, Traced, sources_of
+from ..abstract.walker import LONGEST_UNROLLED, NeedsConstant, Walker
+from ..types.answers import as_floats
+from ..types.cuts import known_array
+from ..types.iterators import iterated
 from .loops import Grew, Turns
-from .raising import Ended
-from .state import DictContents, GrownContents, ListContents, addresses
-from .values import Array, Choice, Known, Lazy, Range, Reference, Row, Traced, sources_of
-from .walker import LONGEST_UNROLLED, NeedsConstant, Walker
 
 LONGER = "append to another list"
 

@@ -19,13 +19,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from .frames import Loop
-from .join import Conflict, Incoming, Path
-from .raising import Ended
-from .refuse import SourceError
-from .texts import IN_A_LOOP, PRINT_IN_A_LOOP
-from .values import Known, sources_of
-from .walker import (
+from ..abstract.frames import Loop
+from ..abstract.join import Conflict, Incoming, Path
+from ..abstract.raising import Ended
+from ..abstract.values import Known, sources_of
+from ..abstract.walker import (
     COMPUTED_INDEX,
     CONFLICT,
     LONGEST_UNROLLED,
@@ -36,6 +34,8 @@ from .walker import (
     Structural,
     Walker,
 )
+from ..text.refuse import SourceError
+from ..types.texts import IN_A_LOOP, PRINT_IN_A_LOOP
 
 MOST_WALKS = 12
 ROLLS = ".rolls"

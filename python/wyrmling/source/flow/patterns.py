@@ -6,10 +6,10 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .objects import member_of
-from .state import DictContents, InstanceContents
-from .values import Choice, Known, Reference
-from .walker import Walker
+from ..abstract.state import DictContents, InstanceContents
+from ..abstract.values import Choice, Known, Reference
+from ..abstract.walker import Walker
+from ..types.objects import member_of
 
 BUILTIN = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 Then = Callable[[], Any]

@@ -22,11 +22,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from .join import Conflict, Incoming, Path, Slot
-from .loops import MOST_WALKS, Loops
-from .raising import Ended
-from .state import State, bases_of, names_of, reachable
-from .values import (
+from ..abstract.join import Conflict, Incoming, Path, Slot
+from ..abstract.raising import Ended
+from ..abstract.state import State, bases_of, names_of, reachable
+from ..abstract.values import (
     STORED,
     Array,
     Choice,
@@ -41,7 +40,8 @@ from .values import (
     kind_of,
     sample,
 )
-from .walker import Restart, Structural
+from ..abstract.walker import Restart, Structural
+from .loops import MOST_WALKS, Loops
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,16 +7,12 @@ which it was; such a result has no form, and ``build`` makes it.
 from __future__ import annotations
 
 import ast
-import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from . import form
-from .columns import NumberForm, built, has_lists, single_forms
-from .cuts import cut
-from .standard import INSTANCES
-from .state import (
+from ..abstract.columns import NumberForm, built, has_lists, single_forms
+from ..abstract.state import (
     ArrayContents,
     DictContents,
     GeneratorContents,
@@ -25,7 +21,7 @@ from .state import (
     ListContents,
     SetContents,
 )
-from .values import (
+from ..abstract.values import (
     CLASSES,
     Array,
     Choice,
@@ -38,7 +34,10 @@ from .values import (
     Text,
     is_integers,
 )
-from .walker import Walker
+from ..abstract.walker import Walker
+from ..library.standard import INSTANCES
+from ..program import form
+from ..types.cuts import cut
 
 PLAIN = (int, float, bool, complex, str, bytes, type(None), type, frozenset)
 
@@ -161,7 +160,7 @@ class Returned(Walker):
                 self.form_of(one, results, (*path, name), node)
                 for name, one in zip(contents.names, contents.values, strict=True)
             ]
-            return form.Make(Instance.of(contents.cls, contents.names), parts)
+            return form.Make(form.Instance.of(contents.cls, contents.names), parts)
         if isinstance(contents, GeneratorContents | SetContents):
             self.refuse(node, "a generator or a set as a result", "return a list")
         found = self.form_of(contents.value, results, path, node)
@@ -186,26 +185,3 @@ class ItemsOf:
 
 def _named(items: tuple[Any, ...], cls: type) -> Any:
     return tuple.__new__(cls, items)
-
-
-@dataclass(frozen=True)
-class Instance:
-    """Makes an instance of its attributes.
-
-    What is compiled does not keep the class: whoever calls it has the class, or an instance.
-    """
-
-    cls: weakref.ref[type]
-    names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, made: type, names: tuple[str, ...]) -> Instance:
-        """Makes instances of a class."""
-        return cls(weakref.ref(made), names)
-
-    def __call__(self, *values: Any) -> Any:
-        """An instance, without a call of ``__init__``, which has run already."""
-        made: Any = object.__new__(self.cls())  # type: ignore[arg-type]
-        for name, value in zip(self.names, values, strict=True):
-            object.__setattr__(made, name, value)
-        return made

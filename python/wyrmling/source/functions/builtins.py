@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
-import inspect
 import math
 import types
 from collections.abc import Sequence
@@ -13,21 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from . import caching
-from .answers import integer_of
-from .classes import package_of
-from .creation import is_quadrature
-from .iterators import TAKERS, iterated, iterator
-from .nested import transform_name
-from .numbers import FOLDED
-from .objects import member_of
-from .read import is_made
-from .scope import is_built_in
-from .singles import with_numbers
-from .splicing import is_own_function, is_primitive, number_in, own_of_scipy
-from .stand_ins import stand_in
-from .state import DictContents, InstanceContents, SetContents
-from .values import (
+from ..abstract.state import DictContents, InstanceContents, SetContents
+from ..abstract.values import (
     REAL,
     WHOLE,
     Applied,
@@ -42,7 +28,20 @@ from .values import (
     Row,
     kind_of,
 )
-from .walker import Walker
+from ..abstract.walker import Walker
+from ..text.read import is_made
+from ..text.scope import is_built_in
+from ..types.answers import integer_of
+from ..types.classes import fits, package_of
+from ..types.creation import is_quadrature
+from ..types.iterators import TAKERS, iterated, iterator
+from ..types.numbers import FOLDED, number_in
+from ..types.objects import member_of
+from ..types.singles import with_numbers
+from . import caching
+from .nested import transform_name
+from .splicing import is_own_function, is_primitive, own_of_scipy
+from .stand_ins import stand_in
 
 PURE_MODULES = ("math", "cmath")
 PURE = frozenset(
@@ -51,24 +50,6 @@ PURE = frozenset(
 )
 PLAIN_MEMBERS = (types.FunctionType, staticmethod, classmethod)
 """What any instance of a class has, of that which says itself what it is for an instance."""
-
-
-@functools.cache
-def _signature(function: Any) -> inspect.Signature | None:
-    try:
-        return inspect.signature(function)
-    except ValueError:
-        return None
-
-
-def fits(function: Any, args: Sequence[Any], keywords: dict[str, Any]) -> bool:
-    """Whether a function of Python's own takes these arguments, as far as it says what it takes."""
-    try:
-        if signature := _signature(function):
-            signature.bind(*args, **keywords)
-    except TypeError:
-        return False
-    return True
 
 
 class Builtins(Walker):

@@ -20,10 +20,21 @@ from typing import Any
 
 import numpy as np
 
-from . import read
-from .state import DictContents, reachable
-from .values import Applied, Choice, Closure, Known, Lazy, Number, Reference, Row, is_none, kind_of
-from .walker import Walker
+from ..abstract.state import DictContents, reachable
+from ..abstract.values import (
+    Applied,
+    Choice,
+    Closure,
+    Known,
+    Lazy,
+    Number,
+    Reference,
+    Row,
+    is_none,
+    kind_of,
+)
+from ..abstract.walker import Walker
+from ..text import read
 
 DECORATORS = (functools.cache, functools.lru_cache)
 CACHED = "cached"

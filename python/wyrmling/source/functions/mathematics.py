@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
-from .numbers import OPERATORS, UNARY
-from .truth import COMPARISONS
-from .values import REAL, WHOLE, Known, Number, kind_of, sources_of
-from .walker import Walker
+from ... import _core
+from ..abstract.values import REAL, WHOLE, Known, Number, kind_of, sources_of
+from ..abstract.walker import Walker
+from ..types.numbers import OPERATORS, UNARY
+from ..types.truth import COMPARISONS
 
 Guard = Callable[["Mathematics", int, int, ast.AST], None]
 

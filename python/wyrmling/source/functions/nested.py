@@ -16,13 +16,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .. import _core
-from .programs import one_of, refuse_spectral, zero_of
-from .raising import Ended
-from .splicing import number_in
-from .standard import INSTANCES
-from .state import ArrayContents, InstanceContents, ListContents, State, is_list_or_dict
-from .values import (
+from ... import _core
+from ..abstract.raising import Ended
+from ..abstract.state import ArrayContents, InstanceContents, ListContents, State, is_list_or_dict
+from ..abstract.values import (
     REAL,
     STORED,
     Array,
@@ -40,7 +37,10 @@ from .values import (
     kind_of,
     sample,
 )
-from .walker import OTHER_LENGTH, Walker
+from ..abstract.walker import OTHER_LENGTH, Walker
+from ..library.standard import INSTANCES
+from ..program.programs import one_of, refuse_spectral, zero_of
+from ..types.numbers import number_in
 
 KEPT = "kept"
 """What an instance holds that is not differentiated, as a lazy value."""

@@ -9,9 +9,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from .raising import Ended
-from .values import REAL, Array, Choice, Known, Lazy, Number, Row, is_none, kind_of, seen_of
-from .walker import Walker
+from ..abstract.raising import Ended
+from ..abstract.values import (
+    REAL,
+    Array,
+    Choice,
+    Known,
+    Lazy,
+    Number,
+    Row,
+    is_none,
+    kind_of,
+    seen_of,
+)
+from ..abstract.walker import Walker
 
 # Since 3.12 Python adds floats with a correction (Neumaier, 1974), at first not integers to them.
 COMPENSATED = sys.version_info >= (3, 12)

@@ -17,16 +17,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .. import _core, _names
-from .answers import are_whole, expect_powers, refuse_other_widths, signed
-from .classes import package_of
-from .creation import CREATORS, FOR_VARIABLES, TRACING, Creation
-from .cuts import FILLED
-from .in_place import UNREAD_METHODS, Written, in_use, written
-from .numbers import LOGICAL
-from .recording import Recording, Samples, Unfit, picked
-from .state import ListContents
-from .values import (
+from ... import _core, _names
+from ..abstract.state import ListContents
+from ..abstract.values import (
     WHOLE,
     Array,
     Known,
@@ -37,9 +30,14 @@ from .values import (
     is_integers,
     is_none,
     kind_of,
-    number_of,
 )
-from .walker import Walker
+from ..types.answers import are_whole, expect_powers, refuse_other_widths, signed
+from ..types.classes import package_of
+from ..types.creation import CREATORS, FOR_VARIABLES, TRACING, Creation
+from ..types.cuts import FILLED
+from ..types.in_place import UNREAD_METHODS, Written, in_use, written
+from ..types.numbers import LOGICAL
+from .recording import Recording, Samples, Unfit, picked
 
 # What writes to files, or shows.
 EXPORTS = frozenset(
@@ -120,7 +118,7 @@ def own_of_scipy(function: Any) -> Any:
 @functools.cache
 def _dispatched() -> list[Any]:
     """The functions of NumPy that take variables."""
-    from .. import dispatch
+    from ... import dispatch
 
     return list(dispatch.functions())
 
@@ -488,11 +486,3 @@ class Splicing(Creation):
 
 
 VALUES: frozenset[Any] = frozenset({np.where, np.clip, np.dot, np.stack, np.full_like})
-
-
-def number_in(walker: Walker, value: Any) -> Any:
-    """The number of an array without axes; anything else as it is."""
-    found = walker.array_of(value)
-    if isinstance(found, Array) and not found.shape and not is_integers(found):
-        return Number(found.dtype.name, found.id)
-    return number_of(value)

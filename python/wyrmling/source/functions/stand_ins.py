@@ -16,11 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import standard, standard_arrays
-from .answers import integer_of
-from .copying import FUNCTIONS, copied
-from .grouping import grouped
-from .values import (
+from ..abstract.values import (
     CLASSES,
     Applied,
     Choice,
@@ -33,7 +29,11 @@ from .values import (
     kind_of,
     number_of,
 )
-from .walker import Walker
+from ..abstract.walker import Walker
+from ..library import standard, standard_arrays
+from ..types.answers import integer_of
+from ..types.copying import FUNCTIONS, copied
+from ..types.grouping import grouped
 
 OF_INTEGERS = (np.searchsorted, np.digitize, np.unravel_index, np.clip, np.where)
 """Functions that give integers of NumPy's."""

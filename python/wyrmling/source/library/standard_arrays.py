@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from .. import special
+from ... import special
 
 
 def ndindex(*shape):

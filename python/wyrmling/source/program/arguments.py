@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..transforms import instances, tree
+from ...transforms import instances, tree
+from ..abstract.values import ELEMENTS, KINDS
+from ..text import refuse
+from ..text.scope import Needs, Place, argument
 from . import form as forms
-from . import refuse
-from .form import Constant, Make
-from .result import Instance
-from .scope import Needs, Place, argument
-from .values import ELEMENTS, KINDS
+from .form import Constant, Instance, Make
 
 EXTRA = "."
 """With what names of arguments begin that are no arguments of the user's function."""

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import copy
 import functools
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from . import refuse
-from .scope import Place
-from .values import CLASSES
+from ..abstract.values import CLASSES
+from ..text import refuse
+from ..text.scope import Place
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,29 @@ class MakeNamed:
     def __call__(self, *parts: Any) -> Any:
         """A named tuple, without a call of the class."""
         return tuple.__new__(self.cls, parts)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Makes an instance of its attributes.
+
+    What is compiled does not keep the class: whoever calls it has the class, or an instance.
+    """
+
+    cls: weakref.ref[type]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, made: type, names: tuple[str, ...]) -> Instance:
+        """Makes instances of a class."""
+        return cls(weakref.ref(made), names)
+
+    def __call__(self, *values: Any) -> Any:
+        """An instance, without a call of ``__init__``, which has run already."""
+        made: Any = object.__new__(self.cls())  # type: ignore[arg-type]
+        for name, value in zip(self.names, values, strict=True):
+            object.__setattr__(made, name, value)
+        return made
 
 
 def named(cls: type, parts: list[Any]) -> Make:

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core import IrFunction
-from . import refuse
+from ..._core import IrFunction
+from ..text import refuse
 from .arguments import Arguments
 from .form import Constant, Leaf, Make
 from .programs import (

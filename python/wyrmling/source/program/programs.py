@@ -14,15 +14,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .. import _core
-from .._core import IrBuilder, IrFunction
-from ..transforms import instances
+from ... import _core
+from ..._core import IrBuilder, IrFunction
+from ...transforms import instances
+from ..text import refuse
+from ..text.scope import Needs, Place
 from . import form as forms
-from . import refuse
 from .arguments import NO_GRADIENT, ArgumentMisfit, Arguments, Misfit, without_nothing
-from .form import Argument, Constant, Leaf, Make, of_parts, plain
-from .result import Instance
-from .scope import Needs, Place
+from .form import Argument, Constant, Instance, Leaf, Make, of_parts, plain
 from .writer import Writer
 
 SPECTRAL = {"eigh", "svd"}

@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..text import refuse
+from ..text.scope import Place
 from . import form as forms
-from . import refuse
 from .form import Constant, Either, Leaf
 from .programs import Program, sampled
-from .scope import Place
 
 
 def untagged(program: Program, singles: bool = False) -> Program:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._core import Input, IrBuilder, IrFunction
+from ..._core import Input, IrBuilder, IrFunction
 
 
 class Writer:

@@ -36,6 +36,8 @@ from .scope import FUNCTION, Needs, Place
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
+DISPATCHING = functools.singledispatch(lambda _: None).__code__  # type: ignore[attr-defined]
+"""What all functions have whose code ``functools.singledispatch`` chooses."""
 _FUTURES = functools.reduce(
     lambda flags, name: flags | getattr(__future__, name).compiler_flag,
     # Flags of these two mean something else in code objects by now, and change nothing.
@@ -431,3 +433,8 @@ class _Mangler(ast.NodeTransformer):
 
     def _mangled(self, name: Any) -> Any:
         return f"_{self.owner}{name}" if _is_private(name) and "." not in name else name
+
+
+def is_dispatching(f: Any) -> bool:
+    """Whether this is what ``functools.singledispatch`` made."""
+    return isinstance(f, types.FunctionType) and f.__code__ is DISPATCHING

@@ -11,7 +11,8 @@ import os
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-_HERE = os.path.dirname(__file__)
+# The folder of the package that reads functions.
+_HERE = os.path.dirname(os.path.dirname(__file__))
 
 
 class Unreadable(Exception):
@@ -96,7 +97,7 @@ def fault(f: Any, error: Exception) -> Exception:
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
-    own = at is not None and os.path.dirname(at.tb_frame.f_code.co_filename) == _HERE
+    own = at is not None and at.tb_frame.f_code.co_filename.startswith(_HERE + os.sep)
     if not own or isinstance(error, MemoryError):
         return error
     name = getattr(f, "__qualname__", type(f).__qualname__)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .._core import IndexInput, Input, where
-from .values import WHOLE, Array, Known, Number, Traced, is_integers, kind_of
+from ..._core import IndexInput, Input, where
+from ..abstract.values import WHOLE, Array, Known, Number, Traced, is_integers, kind_of
 
 if TYPE_CHECKING:
-    from .walker import Walker
+    from ..abstract.walker import Walker
 
 
 def truths_of(made: int, found: npt.NDArray[np.bool_]) -> Traced:

@@ -14,14 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core import is_boolean
-from .answers import answered, as_floats, integer_of
-from .containers import is_slice
-from .creation import Creation
-from .cuts import filled_part, with_cut
-from .splicing import number_in
-from .state import ArrayContents, CellContents, ListContents, names_of, reachable
-from .values import (
+from ..._core import is_boolean
+from ..abstract.state import ArrayContents, CellContents, ListContents, names_of, reachable
+from ..abstract.values import (
     REAL,
     WHOLE,
     Array,
@@ -39,6 +34,11 @@ from .values import (
     kind_of,
     number_of,
 )
+from .answers import answered, as_floats, integer_of
+from .containers import is_slice
+from .creation import Creation
+from .cuts import filled_part, with_cut
+from .numbers import number_in
 from .views import as_view, write_back
 
 WRITE = "copy it first, or make a new array"

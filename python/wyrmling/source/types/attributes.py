@@ -14,13 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core import Variable
-from ..variable import REFUSED
-from .answers import as_floats
-from .objects import Objects, member_of
-from .singles import METHODS
-from .state import MISSING, OF_CLASS, ArrayContents, DictContents, InstanceContents
-from .values import (
+from ..._core import Variable
+from ...variable import REFUSED
+from ..abstract.state import MISSING, OF_CLASS, ArrayContents, DictContents, InstanceContents
+from ..abstract.values import (
     Applied,
     Array,
     Caught,
@@ -34,6 +31,9 @@ from .values import (
     Single,
     Traced,
 )
+from .answers import as_floats
+from .objects import Objects, member_of
+from .singles import METHODS
 
 
 @functools.cache

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..abstract.values import Known
 from .answers import is_integer_array, is_whole
-from .values import Known
 
 if TYPE_CHECKING:
-    from .walker import Walker
+    from ..abstract.walker import Walker
 
 LARGEST_MASK = 2**48
 

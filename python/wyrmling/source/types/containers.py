@@ -10,14 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..ragged import Ragged
-from .classes import is_class_or_union
-from .creation import joiner_of
-from .cuts import is_computed
-from .dicts import CLASSES
-from .numbers import OPERATORS
-from .state import ArrayContents, DictContents, GrownContents, ListContents
-from .values import (
+from ...ragged import Ragged
+from ..abstract.state import ArrayContents, DictContents, GrownContents, ListContents
+from ..abstract.values import (
     STORED,
     WHOLE,
     Applied,
@@ -36,8 +31,13 @@ from .values import (
     kind_of,
     sources_of,
 )
+from ..abstract.walker import COMPUTED_INDEX, LONGEST_UNROLLED, Walker
+from .classes import is_class_or_union
+from .creation import joiner_of
+from .cuts import is_computed
+from .dicts import CLASSES
+from .numbers import OPERATORS
 from .views import store_in_view
-from .walker import COMPUTED_INDEX, LONGEST_UNROLLED, Walker
 
 LONGEST_PICKED = 64
 """Of how many items one is picked by an integer of the arguments."""

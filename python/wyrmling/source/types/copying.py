@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .state import (
+from ..abstract.state import (
     ArrayContents,
     DictContents,
     GrownContents,
@@ -24,8 +24,8 @@ from .state import (
     SetContents,
     addresses,
 )
-from .values import Array, Choice, Closure, Known, Number, Range, Reference, Row, Traced
-from .walker import Walker
+from ..abstract.values import Array, Choice, Closure, Known, Number, Range, Reference, Row, Traced
+from ..abstract.walker import Walker
 
 FUNCTIONS = (copy.copy, copy.deepcopy)
 _ITSELF: tuple[type, ...] = (

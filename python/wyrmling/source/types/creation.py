@@ -14,11 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..ragged import Ragged
-from .numbers import FOLDED
-from .scope import is_native
-from .state import ArrayContents, ListContents
-from .values import (
+from ...ragged import Ragged
+from ..abstract.state import ArrayContents, ListContents
+from ..abstract.values import (
     REAL,
     Array,
     Choice,
@@ -32,7 +30,9 @@ from .values import (
     is_integers,
     kind_of,
 )
-from .walker import Walker
+from ..abstract.walker import Walker
+from ..text.scope import is_native
+from .numbers import FOLDED
 
 CREATORS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "asfarray"})
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))

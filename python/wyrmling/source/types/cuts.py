@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..ragged import Ragged
-from .columns import CAPACITY
-from .state import ArrayContents
-from .values import (
+from ...ragged import Ragged
+from ..abstract.columns import CAPACITY
+from ..abstract.state import ArrayContents
+from ..abstract.values import (
     REAL,
     WHOLE,
     Array,
@@ -32,7 +32,7 @@ from .values import (
     is_integers,
     kind_of,
 )
-from .walker import Walker
+from ..abstract.walker import Walker
 
 _INDICES = 2**32
 """How many indices there are."""

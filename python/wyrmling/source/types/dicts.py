@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from .state import DictContents
-from .values import Known, Number, Reference, Row, is_none
-from .walker import Walker
+from ..abstract.state import DictContents
+from ..abstract.values import Known, Number, Reference, Row, is_none
+from ..abstract.walker import Walker
 
 CLASSES = (defaultdict, Counter, OrderedDict)
 """Classes of dicts that are read."""

@@ -12,9 +12,9 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from .state import reachable
-from .values import Known, Lazy, is_none
-from .walker import Walker
+from ..abstract.state import reachable
+from ..abstract.values import Known, Lazy, is_none
+from ..abstract.walker import Walker
 
 SILENT = "silent"
 """The name of the ``Lazy`` value of a key that may not print."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import (
+from ..abstract.columns import (
     CAPACITY,
     ArrayForm,
     NumberForm,
@@ -32,11 +32,22 @@ from .columns import (
     single_forms,
     unchanged,
 )
+from ..abstract.join import Incoming
+from ..abstract.state import ArrayContents, GrownContents, ListContents
+from ..abstract.values import (
+    REAL,
+    WHOLE,
+    Array,
+    Choice,
+    Known,
+    Lazy,
+    Number,
+    Reference,
+    Row,
+    kind_of,
+)
+from ..abstract.walker import Walker
 from .cuts import cut
-from .join import Incoming
-from .state import ArrayContents, GrownContents, ListContents
-from .values import REAL, WHOLE, Array, Choice, Known, Lazy, Number, Reference, Row, kind_of
-from .walker import Walker
 
 ADVICE = "make it an array by np.array(…), or build it in a loop over a range that is known"
 ONE_FORM = "append numbers of one kind, arrays of one shape, or tuples or lists of these"

@@ -6,11 +6,11 @@ import ast
 from dataclasses import replace
 from typing import Any
 
-from .columns import CAPACITY
+from ..abstract.columns import CAPACITY
+from ..abstract.state import GrownContents, ListContents
+from ..abstract.values import Choice, Known, Lazy, Reference, Row
 from .cuts import consecutive, cut
 from .grown import ADVICE, Grown
-from .state import GrownContents, ListContents
-from .values import Choice, Known, Lazy, Reference, Row
 
 
 class GrownMethods(Grown):

@@ -19,15 +19,15 @@ from typing import Any
 
 import numpy as np
 
+from ..abstract.state import InstanceContents
+from ..abstract.values import Known, Reference, Row
+from ..abstract.walker import Walker
+from ..library.standard import INSTANCES
+from ..program.form import refuse_own_methods
+from ..text.scope import FUNCTION, HEAP_TYPE, Names, Place
 from .classes import package_of
 from .dicts import CLASSES as CLASSES_OF_DICTS
-from .form import refuse_own_methods
 from .objects import member_of
-from .scope import FUNCTION, HEAP_TYPE, Names, Place
-from .standard import INSTANCES
-from .state import InstanceContents
-from .values import Known, Reference, Row
-from .walker import Walker
 
 
 def _is_class_variable(field: Any) -> bool:

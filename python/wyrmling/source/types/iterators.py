@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from .values import Reference, kind_of
-from .walker import Walker
+from ..abstract.values import Reference, kind_of
+from ..abstract.walker import Walker
 
 TAKERS = frozenset(
     {"all", "any", "enumerate", "filter", "iter", "list", "map", "max", "min", "sorted", "sum"}

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .builtins import fits
-from .state import (
+from ..abstract.state import (
     OF_CLASS,
     ArrayContents,
     DictContents,
@@ -18,7 +17,7 @@ from .state import (
     ListContents,
     SetContents,
 )
-from .values import (
+from ..abstract.values import (
     REAL,
     Array,
     Choice,
@@ -31,7 +30,8 @@ from .values import (
     kind_of,
     same_object,
 )
-from .walker import Walker
+from ..abstract.walker import Walker
+from .classes import fits
 
 OF_ONE_NUMBER = frozenset({"clip", "max", "mean", "min", "prod", "squeeze", "std", "sum", "var"})
 """Methods of NumPy's numbers that are its functions of that name."""

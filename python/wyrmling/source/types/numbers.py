@@ -21,10 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from .bits import inverted, of_bits
-from .cuts import is_computed
-from .objects import member_of
-from .values import (
+from ..abstract.values import (
     NUMPY,
     REAL,
     WHOLE,
@@ -36,13 +33,17 @@ from .values import (
     Row,
     Single,
     Text,
+    is_integers,
     kind_of,
     number_of,
     seen_of,
     sources_of,
     whole_beside,
 )
-from .walker import Walker
+from ..abstract.walker import Walker
+from .bits import inverted, of_bits
+from .cuts import is_computed
+from .objects import member_of
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add,
@@ -449,3 +450,11 @@ class Numbers(Walker):
 def is_numpy(value: Any) -> bool:
     """Whether a number is NumPy's."""
     return kind_of(value) in NUMPY
+
+
+def number_in(walker: Walker, value: Any) -> Any:
+    """The number of an array without axes; anything else as it is."""
+    found = walker.array_of(value)
+    if isinstance(found, Array) and not found.shape and not is_integers(found):
+        return Number(found.dtype.name, found.id)
+    return number_of(value)

@@ -17,18 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from ..ragged import Ragged
-from .read import is_made
-from .scope import Place, is_built_in
-from .standard import FILES, INSTANCES
-from .state import (
+from ...ragged import Ragged
+from ..abstract.state import (
     MISSING,
     OF_CLASS,
     DictContents,
     GeneratorContents,
     InstanceContents,
 )
-from .values import (
+from ..abstract.values import (
     CLASSES,
     REAL,
     Applied,
@@ -46,7 +43,10 @@ from .values import (
     kind_of,
     nothing,
 )
-from .walker import Walker
+from ..abstract.walker import Walker
+from ..library.standard import FILES, INSTANCES
+from ..text.read import is_made
+from ..text.scope import Place, is_built_in
 
 
 def member_of(cls: type, name: str, default: Any) -> Any:

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from .values import Choice, Known, Number, is_none
-from .walker import Walker
+from ..abstract.values import Choice, Known, Number, is_none
+from ..abstract.walker import Walker
 
 MOST_DIGITS = 22
 # Below this, halves are floats; above the other, digits of x itself are all that there are.

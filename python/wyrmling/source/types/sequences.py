@@ -11,11 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .answers import as_floats
-from .iterators import iterated
-from .numbers import FOLDED
-from .state import DictContents, GrownContents, ListContents, SetContents
-from .values import (
+from ..abstract.state import DictContents, GrownContents, ListContents, SetContents
+from ..abstract.values import (
     WHOLE,
     Array,
     Choice,
@@ -27,7 +24,10 @@ from .values import (
     Traced,
     kind_of,
 )
-from .walker import LONGEST_UNROLLED, OTHER_LENGTH, Walker
+from ..abstract.walker import LONGEST_UNROLLED, OTHER_LENGTH, Walker
+from .answers import as_floats
+from .iterators import iterated
+from .numbers import FOLDED
 
 LIST = "go through it by for, or look its items up"
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .state import ListContents
-from .values import Reference, Row, Single
-from .walker import Walker
+from ..abstract.state import ListContents
+from ..abstract.values import Reference, Row, Single
+from ..abstract.walker import Walker
 
 METHODS = frozenset({"clip", "item", "max", "mean", "min", "prod", "std", "sum", "var"})
 """Methods of such an array whose result is that of the number's method."""

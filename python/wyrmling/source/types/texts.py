@@ -16,9 +16,8 @@ import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from . import form as forms
-from .join import Incoming
-from .state import (
+from ..abstract.join import Incoming
+from ..abstract.state import (
     ArrayContents,
     CellContents,
     DictContents,
@@ -27,7 +26,7 @@ from .state import (
     State,
     is_list_or_dict,
 )
-from .values import (
+from ..abstract.values import (
     CLASSES,
     PLACEHOLDER,
     REAL,
@@ -44,7 +43,8 @@ from .values import (
     Text,
     is_integers,
 )
-from .walker import Restart, Walker
+from ..abstract.walker import Restart, Walker
+from ..program import form as forms
 
 PRINTS = ".prints"
 """What says that a function prints, among the names that are kept track of."""

@@ -15,9 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .numbers import FOLDED, is_numpy
-from .objects import member_of
-from .state import (
+from ..abstract.state import (
     OF_CLASS,
     PLAIN_KEYS,
     DictContents,
@@ -27,7 +25,7 @@ from .state import (
     ListContents,
     SetContents,
 )
-from .values import (
+from ..abstract.values import (
     REAL,
     WHOLE,
     Applied,
@@ -48,7 +46,9 @@ from .values import (
     sources_of,
     whole_beside,
 )
-from .walker import SETTLES, Walker
+from ..abstract.walker import SETTLES, Walker
+from .numbers import FOLDED, is_numpy
+from .objects import member_of
 
 COMPARISONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "Lt": ("less", operator.lt),

@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .state import ArrayContents
-from .values import Array, Choice, Known, Reference, View
+from ..abstract.state import ArrayContents
+from ..abstract.values import Array, Choice, Known, Reference, View
 
 if TYPE_CHECKING:
-    from .walker import Walker
+    from ..abstract.walker import Walker
 
 
 def is_view(value: Any) -> bool:

@@ -1,0 +1,1 @@
+"""Programs: their arguments, the form of what they return, and what transforms make of them."""
