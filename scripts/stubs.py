@@ -72,7 +72,7 @@ MAIN = NUMPY.union(
 # All others are exported by wyrmling.special alone: SciPy's, and those that neither has (arccscd).
 OURS = {entry["function"] for entry in ENTRIES} - MAIN - INNER
 SPECIAL = OTHERS.union(OURS, *(entry["scipy"] for entry in ENTRIES))
-# Functions that are not elementwise, with their signatures and homes (src/python/interop/export.rs).
+# Functions that are not elementwise, their signatures and homes (src/python/interop/export.rs).
 EXPORTS = {name: (signature, home) for name, signature, home in _core.exported()}
 # The functions of NumPy's names.
 THEIRS = NUMPY | {name for name, (_, home) in EXPORTS.items() if home == "numpy"} | {"matmul"}

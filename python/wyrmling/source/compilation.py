@@ -64,6 +64,7 @@ from .types.methods import Methods
 from .types.numbers import Numbers
 from .types.rounding import Rounding
 from .types.sequences import Sequences
+from .types.tables import NO_TABLES, SMALL_TABLES, Tables
 from .types.texts import PRINTS, Texts
 from .types.truth import Truth
 
@@ -87,6 +88,7 @@ class Interpreter(
     Texts,
     Builtins,
     Reductions,
+    Tables,
     GrownMethods,
     Cuts,
     Rounding,
@@ -359,6 +361,10 @@ def _attempt(
     except Ended:
         returns = False
     except (refuse.SourceError, NeedsConstant) as error:
+        if walker.tabled and NO_TABLES not in kept:
+            raise Restart(kept=frozenset({NO_TABLES})) from None
+        if walker.was_small and SMALL_TABLES not in kept:
+            raise Restart(kept=frozenset({SMALL_TABLES})) from None
         known = isinstance(error, NeedsConstant) and sources_of(error.value)
         # Calls that end at some length are followed one by one for the length that was seen.
         measured = walker.measured and (recursive or isinstance(error, NeedsConstant))

@@ -98,3 +98,179 @@ def a_row_that_two_places_have(x, n=4):
         for j in range(n):
             table[i][j] = table[i][j] * math.exp(0.1 * x) + i
     return sum(row) + sum(table[1])
+
+
+@at(0.7123, np.linspace(-1.0, 1.0, 9))
+def numbers_of_two_kinds(x, y, n=9):
+    table = [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(1, n):
+            table[i][j] = table[i - 1][j - 1] * 0.5 + y[i] * math.sin(x * j)
+    return table[n - 1][n - 1] + table[0][0] / 2
+
+
+@at(0.7123)
+def a_zero_of_python(x, n=9):
+    table = [[0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(i, n):
+            table[i][j] = math.exp(x * i) - j
+    counted = 0
+    for i in range(n):
+        for j in range(n):
+            counted += isinstance(table[i][j], int)
+    return table[3][5] + counted
+
+
+@at(0.7123)
+def products(x, n=9):
+    left = [[math.cos(x * i * j) for j in range(n)] for i in range(n)]
+    right = [[x * i - j for j in range(n - 1)] for i in range(n)]
+    found = [[0.0] * len(right[0]) for _ in left]
+    for i in range(len(left)):
+        for j in range(len(right[0])):
+            for k in range(len(right)):
+                found[i][j] += left[i][k] * right[k][j]
+    return found[2][3] - found[-1][-2]
+
+
+@at(0.7123)
+def rows_that_are_exchanged(x, n=9):
+    rows = [[math.cos(x * i * j) + (i == j) for j in range(n)] for i in range(n)]
+    for k in range(n):
+        rows[k], rows[n - 1 - k] = rows[n - 1 - k], rows[k]
+        for j in range(k, n):
+            rows[k][j] = math.sin(rows[k][j] + rows[-1][j])
+    return rows[1][3] - rows[n - 1][n - 2]
+
+
+@at(0.7123)
+def pivots(x, n=4):
+    rows = [[math.cos(x * i * j) + (i == j) for j in range(n)] for i in range(n)]
+    for k in range(n):
+        best = k
+        for i in range(k, n):
+            if abs(rows[i][k]) > abs(rows[best][k]):
+                best = i
+        rows[k], rows[best] = rows[best], rows[k]
+    return rows[n - 1][n - 1] / rows[1][1]
+
+
+@at(0.7123)
+def a_row_with_a_name(x, n=9):
+    table = [[x * i - j for j in range(n)] for i in range(n)]
+    row = table[2]
+    for i in range(n):
+        for j in range(n):
+            table[i][j] = math.sin(table[i][j]) + row[j]
+    return sum(row) + table[2][3] * table[3][2]
+
+
+@at(0.7123)
+def a_row_that_is_replaced(x, n=9):
+    table = [[x * i - j for j in range(n)] for i in range(n)]
+    for i in range(n):
+        for j in range(n):
+            table[i][j] = math.sin(table[i][j])
+        if i == 3:
+            table[1] = [x] * n
+    return sum(table[1]) + table[2][3]
+
+
+@at(0.7123)
+def a_table_as_lists_again(x, n=9):
+    table = [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(n):
+            table[i][j] = math.sin(x * i - j)
+    table.append([x])
+    last = table.pop(2)
+    return sum(map(sum, table)) + max(last) * len(table) + sum(zip(*table[:3], strict=True))[0][0]
+
+
+@at(0.7123, [[0.3 * i - 0.1 * j for j in range(9)] for i in range(10)])
+def a_table_that_is_given(x, table):
+    total = 0.0
+    for i in range(len(table)):
+        for j in range(len(table[i])):
+            total += math.sin(table[i][j] * x) * (i - j)
+    return total
+
+
+@at(0.7123)
+def a_table_of_a_table(x, n=9):
+    table = [[0.0] * n for _ in range(n)]
+    other = [[x] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(n):
+            table[i][j] = other[j][i] * math.cos(i * j)
+            other[i][j] = table[i][j] + x
+    both = [table, other]
+    return both[0][1][2] * both[1][2][1]
+
+
+@at(0.7123)
+def a_table_in_a_loop(x, n=9):
+    total = 0.0
+    for k in range(4):
+        table = [[x * k] * n for _ in range(n)]
+        for i in range(1, n):
+            for j in range(1, n):
+                table[i][j] = math.sin(table[i - 1][j - 1] + x)
+        total += table[n - 1][n - 1]
+    return total
+
+
+@at(0.7123, 3)
+def a_place_that_is_given(x, k, n=9):
+    table = [[x * i - j for j in range(n)] for i in range(n)]
+    for i in range(n):
+        table[i][k] = math.exp(table[k][i])
+        for j in range(n):
+            if table[i][j] > 1.0:
+                table[i][j] = 1.0
+    return table[k][k] + table[k][2]
+
+
+@at(0.7123)
+def a_table_on_one_way(x, n=9):
+    table = [[x * i - j for j in range(n)] for i in range(n)]
+    if x > 0.5:
+        for i in range(n):
+            for j in range(n):
+                table[i][j] = math.sin(table[i][j])
+    return table[2][3] + table[-1][-1]
+
+
+@at(0.7123)
+def a_place_that_is_not_there(x, n=9):
+    table = [[x * i - j for j in range(n)] for i in range(n)]
+    total = 0.0
+    for i in range(n + 1):
+        for j in range(n):
+            try:
+                total += table[i][j] * math.sin(x)
+            except IndexError:
+                total += 1.0
+    return total
+
+
+@at(0.7123)
+def a_table_that_a_function_fills(x, n=9):
+    def fill(rows, at):
+        for j in range(n):
+            rows[at][j] = math.sin(x * at - j) + rows[at - 1][j]
+
+    table = [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        fill(table, i)
+    return table[n - 1][2]
+
+
+@at(0.7123)
+def integers_in_a_table(x, n=9):
+    counts = [[0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(n):
+            counts[i][j] = counts[i - 1][j - 1] + i * j
+    return math.sin(x) * counts[n - 1][n - 1] // 3

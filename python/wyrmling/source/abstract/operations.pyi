@@ -4,6 +4,7 @@ names: those files need not import one another.
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
 class Operations:
@@ -96,6 +97,33 @@ class Operations:
 
     def grown_store(self, owner: Any, index: Any, value: Any, node: ast.AST) -> None:
         """Another item for a list of computed length (``grown.py``)."""
+
+    def entered(self) -> AbstractContextManager[Any]:
+        """While a loop is written that is entered in this state (``tables.py``)."""
+
+    def make_table(self, address: int, node: ast.AST) -> None:
+        """Makes an array of a list of lists (``tables.py``)."""
+
+    def is_list_of_lists(self, owner: Any) -> bool:
+        """Whether a value is a table, or can become one (``tables.py``)."""
+
+    def place_in_lists(self, owner: Any, row: Any, node: ast.Subscript) -> tuple[Any, Any]:
+        """What ``owner[row][…]`` is an item of, and the index (``tables.py``)."""
+
+    def of_table(self, value: Any, index: Any, node: ast.AST) -> Any:
+        """An item of a row of a table, or a row; None of anything else (``tables.py``)."""
+
+    def stores_in_table(self, owner: Any, index: Any, value: Any, node: ast.AST) -> bool:
+        """``owner[index] = value``, if that is a place in a table (``tables.py``)."""
+
+    def table_item(self, cell: Any, node: ast.AST) -> Any:
+        """``x[i][j]`` of a table (``tables.py``)."""
+
+    def table_length(self, value: Any) -> Any:
+        """The length of a table or of a row of one; None of anything else (``tables.py``)."""
+
+    def exchanges_rows(self, node: ast.Assign) -> bool:
+        """``x[i], x[k] = x[k], x[i]`` of rows of a table, if it is that (``tables.py``)."""
 
     def through_grown(
         self, over: Any, action: Callable[[Any], None], node: ast.AST

@@ -90,6 +90,52 @@ class GrownContents:
 
 
 @dataclass(frozen=True, slots=True)
+class TableContents:
+    """A list of lists of numbers as an array of them (``types/tables.py``). Where they are of
+    several ``kinds``, the array ``which`` has their places among these.
+    """
+
+    kinds: tuple[str, ...]
+    shape: tuple[int, int]
+    values: Reference
+    which: Reference | None
+    external: bool = False
+
+    @property
+    def head(self) -> Hashable:
+        """The kinds and the lengths."""
+        return (self.kinds, self.shape, self.external)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The arrays."""
+        return (self.values,) if self.which is None else (self.values, self.which)
+
+    def with_parts(self, parts: tuple[Any, ...]) -> TableContents:
+        """Other arrays."""
+        return replace(self, values=parts[0], which=None if self.which is None else parts[1])
+
+
+@dataclass(frozen=True, slots=True)
+class TableRowContents:
+    """A row of a table."""
+
+    owner: Any
+    index: Any
+    external: bool = False
+    head: Hashable = None
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The table, and which row it is."""
+        return (self.owner, self.index)
+
+    def with_parts(self, parts: tuple[Any, ...]) -> TableRowContents:
+        """Another row."""
+        return replace(self, owner=parts[0], index=parts[1])
+
+
+@dataclass(frozen=True, slots=True)
 class DictContents:
     """The keys of a dict, which are known, in their order, and its values. ``factory`` is what
     makes the values of a ``defaultdict``, or None.
@@ -239,6 +285,8 @@ class GeneratorContents:
 Contents = (
     ListContents
     | GrownContents
+    | TableContents
+    | TableRowContents
     | DictContents
     | InstanceContents
     | CellContents

@@ -35,6 +35,7 @@ from ..abstract.walker import (
     Walker,
 )
 from ..text.refuse import SourceError
+from ..types.tables import Tabled
 from ..types.texts import IN_A_LOOP, PRINT_IN_A_LOOP
 
 MOST_WALKS = 12
@@ -336,6 +337,30 @@ class Loops(Walker):
         """The loop as a loop of blocks. Raises ``_Mixed`` if ``fresh`` and numbers of different
         kinds meet at its head. With ``grows`` lists get lengths that are computed.
         """
+        before, block, marks = self.state, self.state.block, self._marks()
+        tables: dict[int, None] = {}
+        while True:
+            with self.entered() as entry:
+                try:
+                    return self._in_blocks(condition, body, step, node, fresh, grows)
+                except Tabled as found:
+                    if found.entry is not entry:
+                        raise
+                    tables[found.address] = None
+            self._rewind(before, block, marks)
+            self.resume(before.copy(block))
+            for address in tables:
+                self.make_table(address, node)
+
+    def _in_blocks(
+        self,
+        condition: Step,
+        body: Step,
+        step: Step | None,
+        node: ast.AST,
+        fresh: bool,
+        grows: bool,
+    ) -> tuple[list[Incoming], list[Incoming]]:
         entry, block, marks = self.state, self.state.block, self._marks()
         forced: dict[Path, Hashable] = {}
         backs: list[Incoming] = []

@@ -77,6 +77,8 @@ class Statements(Walker):
 
     def execute_Assign(self, node: ast.Assign) -> None:
         """``a = b = value``."""
+        if self.exchanges_rows(node):
+            return
         value = self.owned(self.evaluate(node.value))
         *first, last = node.targets
         with in_use(self, [value] if first else []):

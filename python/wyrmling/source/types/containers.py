@@ -37,6 +37,7 @@ from .creation import joiner_of
 from .cuts import is_computed
 from .dicts import CLASSES
 from .numbers import OPERATORS
+from .tables import is_cell
 from .views import store_in_view
 
 LONGEST_PICKED = 64
@@ -81,6 +82,8 @@ class Containers(Walker):
         if not isinstance(node.value, ast.Subscript):
             return self.evaluate(node.value), self.evaluate(node.slice)
         owner, rows = self.subscript(node.value)
+        if self.is_list_of_lists(owner):
+            return self.place_in_lists(owner, rows, node)
         array = self.array_of(owner)
         first = rows.items if isinstance(rows, Row) else (rows,)
         axes = len(array.shape) if isinstance(array, Array) else 0
@@ -102,6 +105,8 @@ class Containers(Walker):
 
     def item(self, value: Any, index: Any, node: ast.AST) -> Any:
         """``value[index]``."""
+        if is_cell(index):
+            return self.table_item(index, node)
         if isinstance(value, Choice):
             return self.distribute(value, lambda one: self.item(one, index, node), node)
         if isinstance(index, Choice):
@@ -111,6 +116,8 @@ class Containers(Walker):
         if isinstance(value, Row):
             return self._of_sequence(value.items, index, node, Row)
         if isinstance(value, Reference):
+            if (found := self.of_table(value, index, node)) is not None:
+                return found
             contents = self.contents(value, node)
             if isinstance(contents, ListContents):
                 picked = self._is_pick(contents.items, index)
@@ -332,6 +339,8 @@ class Containers(Walker):
 
     def store_item(self, owner: Any, index: Any, value: Any, node: ast.AST) -> None:
         """``owner[index] = value``."""
+        if self.stores_in_table(owner, index, value, node):
+            return
         if isinstance(owner, Choice):
             self.distribute(owner, lambda one: self.store_item(one, index, value, node), node)
             return

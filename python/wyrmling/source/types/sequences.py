@@ -65,6 +65,8 @@ class Sequences(Walker):
         if isinstance(value, Row):
             return Known(len(value.items))
         if isinstance(value, Reference):
+            if (known := self.table_length(value)) is not None:
+                return known
             contents = self.contents(value, node)
             if isinstance(contents, ListContents):
                 return Known(len(contents.items))
