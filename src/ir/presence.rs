@@ -9,12 +9,13 @@
 //!   value may have a cotangent that it has not on others; such a cotangent goes with a flag.
 //! - **Ways.** After a block come the blocks that jump to it, in the order in which the run passed
 //!   through them. Where blocks have nothing to do for the reverse pass, it goes on at once at the
-//!   block that dominates them; where nothing at all is left to do, it ends.
+//!   block that dominates them; where nothing at all is left to do, it ends. It passes over a block
+//!   on all ways or on none: what the function keeps there is then taken as often as it is kept.
 //!
 //! Both are found by iteration over the blocks: the presence of a cotangent where several ways meet
 //! is what they agree about.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::activity::Activity;
 use super::cfg::{Cfg, Edge};
@@ -267,7 +268,7 @@ impl Survey<'_> {
             if !above[block] {
                 next[block] = Next::Done;
             } else if let Some(d) = self.graph.dominator(block)
-                && self.idle_between(&works, d, block)
+                && !self.some_before(block, Some(d), |b| works[b])
             {
                 next[block] = match next[d] {
                     Next::Dominator(further) if !works[d] => Next::Dominator(further),
@@ -275,26 +276,58 @@ impl Survey<'_> {
                 };
             }
         }
-        next
+        loop {
+            let half = self.half_passed(&next);
+            if half.is_empty() {
+                return next;
+            }
+            for block in half {
+                next[block] = Next::Predecessors;
+            }
+        }
     }
 
-    /// Whether no block that can be run after `dominator` and before `block` has work.
-    fn idle_between(&self, works: &[bool], dominator: usize, block: usize) -> bool {
-        let mut seen = vec![dominator];
-        let mut waiting: Vec<usize> = Vec::new();
-        let before = |b: usize| self.graph.predecessors(b).iter().map(|edge| edge.from);
-        waiting.extend(before(block));
-        while let Some(b) = waiting.pop() {
-            if seen.contains(&b) {
-                continue;
+    /// The blocks after which the pass goes past one to which it comes on another way.
+    fn half_passed(&self, next: &[Next]) -> Vec<usize> {
+        let mut entered = vec![false; next.len()];
+        let mut waiting = vec![self.exit];
+        while let Some(block) = waiting.pop() {
+            if !std::mem::replace(&mut entered[block], true) {
+                waiting.extend(reached_from(self.graph, next, block).map(|(to, _)| to));
             }
-            if works[b] {
-                return false;
-            }
-            seen.push(b);
-            waiting.extend(before(b));
         }
-        true
+        let passes = |&block: &usize| {
+            let others = |b: usize| b != block && entered[b];
+            match next[block] {
+                Next::Dominator(d) => entered[block] && self.some_before(block, Some(d), others),
+                Next::Done => entered[block] && self.some_before(block, None, others),
+                Next::Predecessors => false,
+            }
+        };
+        self.graph.order().iter().copied().filter(passes).collect()
+    }
+
+    /// Whether something holds for a block that can be run before another one, and after its
+    /// dominator if one is given.
+    fn some_before(
+        &self,
+        block: usize,
+        dominator: Option<usize>,
+        holds: impl Fn(usize) -> bool,
+    ) -> bool {
+        let mut seen: HashSet<usize> = dominator.into_iter().collect();
+        let mut waiting = vec![block];
+        while let Some(b) = waiting.pop() {
+            for edge in self.graph.predecessors(b) {
+                if seen.insert(edge.from) {
+                    if holds(edge.from) {
+                        return true;
+                    }
+                    waiting.push(edge.from);
+                }
+            }
+        }
+        false
     }
 
     /// Whether parameters of a block have cotangents to pass on to those who jump to it.

@@ -188,6 +188,8 @@ TRACING_REFUSES = {
     "exceptions.outside_of_a_domain",
     "exceptions.overflow_caught",
     "exceptions.too_large_for_a_float",
+    "for_loops.a_block_that_one_way_goes_past",
+    "for_loops.elements_exchanged_before_a_shorter_loop",
     "grown_lists.the_nearest_of_some",
     "grown_lists.view_of_what_is_written_later",
     "lists_as_items.kernel_matrix",

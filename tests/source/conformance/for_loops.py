@@ -1,5 +1,7 @@
 """for loops over ranges and what else can be walked over."""
 
+import math
+
 import numpy as np
 
 from .case import at
@@ -409,3 +411,25 @@ def over_many_known_integers(x):
     for k, i in enumerate(np.arange(len(x))):
         total = total * 0.999 + x[i] * x[MANY[k]]
     return total
+
+
+@at(0.7123)
+def a_block_that_one_way_goes_past(x, n=3):
+    y = x = math.sin(x)
+    for k in range(n):
+        if k == 1:
+            y = y * x
+        for _ in range(2 - k):
+            y *= x
+    return y
+
+
+@at(0.7123)
+def elements_exchanged_before_a_shorter_loop(x, n=3):
+    y = np.ones(n) * math.cos(x)
+    for k in range(n):
+        other = n - 1 if k % 2 else k
+        y[k], y[other] = y[other], y[k]
+        for i in range(k + 1, n):
+            y[i] *= y[k]
+    return y[n - 1]
