@@ -25,8 +25,8 @@ from .abstract.values import (
     STORED,
     Known,
     Number,
-    Row,
-    Single,
+    Tuple,
+    ZeroDimensional,
     kind_of,
     sources_of,
 )
@@ -55,8 +55,8 @@ from .text import scope as places
 from .text.names import Scope
 from .types.arrays import Arrays
 from .types.attributes import Attributes
+from .types.computed_slices import ComputedSlices
 from .types.containers import Containers
-from .types.cuts import Cuts
 from .types.dicts import Dicts
 from .types.grown_methods import GrownMethods
 from .types.instantiation import Instantiation
@@ -90,7 +90,7 @@ class Interpreter(
     Reductions,
     Tables,
     GrownMethods,
-    Cuts,
+    ComputedSlices,
     Rounding,
     Mathematics,
     Methods,
@@ -215,7 +215,7 @@ class _Arguments:
         self.leaves: list[int] = []
         self.inputs: list[places.Place] = []
         self.static: dict[int, Any] = {}
-        self._singles: list[tuple[Single, Any]] = []
+        self._singles: list[tuple[ZeroDimensional, Any]] = []
 
     def value(self, given: Any, place: places.Place) -> Any:
         """The value of an argument, or of a part of one."""
@@ -228,7 +228,7 @@ class _Arguments:
             if type(given) is not tuple and not hasattr(given, "_fields"):
                 self.walker.refuse(self.node, "a tuple of a class of its own", "use a tuple")
             refuse_own_methods(self.walker, type(given), self.node)
-            return Row(items, type(given), None if type(given) is tuple else place.type())
+            return Tuple(items, type(given), None if type(given) is tuple else place.type())
         if isinstance(given, list | dict):
             return self._container(given, place)
         if isinstance(given, Opened):
@@ -288,7 +288,7 @@ class _Arguments:
     def _without_axes(self, given: Any, place: places.Place) -> Any:
         if given.dtype not in (np.float64, np.float32):
             self.walker.refuse(self.node, "an array of integers without axes", "pass a number")
-        found = Single(Number("float64", -1), place)
+        found = ZeroDimensional(Number("float64", -1), place)
         self._singles.append((found, given))
         return found
 

@@ -107,7 +107,7 @@ def code_adjoint(
     arguments = Arguments.of(tuple(given), kwargs, wanted)
     made = _program(f, arguments)
     try:
-        return str(programs.pulled(made, arguments, wanted).function)
+        return str(programs.pullback(made, arguments, wanted).function)
     except Misfit as error:
         raise TypeError(f"code_adjoint: {error}") from None
 

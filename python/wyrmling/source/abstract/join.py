@@ -38,9 +38,9 @@ from .values import (
     Known,
     Lost,
     Number,
+    Recorded,
     Reference,
     Text,
-    Traced,
     Unset,
     Value,
     View,
@@ -229,8 +229,8 @@ class Merge:
             if whole and all(value == first for value in present) and self._dominates(first):
                 return first
             return self._choose(path, given)
-        # What a Traced is computed of is not defined on ways that lack it.
-        same = (whole or not isinstance(first, Traced)) and all(v == first for v in present)
+        # What a Recorded value is computed of is not defined on ways that lack it.
+        same = (whole or not isinstance(first, Recorded)) and all(v == first for v in present)
         return first if same else self._lose(path, "differ")
 
     @staticmethod

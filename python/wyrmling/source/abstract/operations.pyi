@@ -142,13 +142,13 @@ class Operations:
         """Points and weights of a rule of quadrature (``creation.py``)."""
 
     def filled(self, function: Any, shape: Any, node: ast.AST) -> Any:
-        """An array of computed length (``cuts.py``)."""
+        """An array of computed length (``computed_slices.py``)."""
 
     def is_cut(self, index: Any) -> bool:
-        """Whether this is a slice of which an end is computed (``cuts.py``)."""
+        """Whether this is a slice of which an end is computed (``computed_slices.py``)."""
 
     def part_of(self, value: Any, array: Any, index: Any, node: ast.AST) -> Any:
-        """A slice by computed ends (``cuts.py``)."""
+        """A slice by computed ends (``computed_slices.py``)."""
 
     def bounds(self, start: Any, stop: Any, length: Any, node: ast.AST) -> tuple[Any, Any]:
         """Where a slice of step 1 begins, and how long it is (``grown.py``)."""
@@ -157,7 +157,7 @@ class Operations:
         """Which rows of its columns a list of computed length has (``grown.py``)."""
 
     def fitting(self, args: Sequence[Any], node: ast.AST) -> Iterator[list[Any]]:
-        """Arguments with other lengths in the place of computed ones (``cuts.py``)."""
+        """Arguments with other lengths in the place of computed ones (``computed_slices.py``)."""
 
     def list_of(
         self, over: Any, node: ast.AST, change: Callable[[Any], Any] = lambda item: item
@@ -208,7 +208,7 @@ class Operations:
         """The arguments of ``np.where`` for a condition that is one bool (``arrays.py``)."""
 
     def ragged_entry(self, ragged: Any, index: Any, node: ast.AST) -> Any:
-        """An entry of a ``Ragged`` (``cuts.py``)."""
+        """An entry of a ``Ragged`` (``computed_slices.py``)."""
 
     def array_item(self, value: Any, index: Any, node: ast.AST) -> Any:
         """An item or slice of an array (``arrays.py``)."""

@@ -25,7 +25,7 @@ from ..abstract.values import (
     MethodOf,
     Number,
     Reference,
-    Row,
+    Tuple,
     Unset,
     nothing,
 )
@@ -150,7 +150,7 @@ class Calls(Recursions, Caching):
         method = self.bound(function, "__call__", node)
         if method is not None:
             return self.call(method, args, keywords, node)
-        if isinstance(function, Number | Row | Reference):
+        if isinstance(function, Number | Tuple | Reference):
             self.leave("this cannot be called", node)
         return self.refuse(node, "a call of this", "call a function")
 
@@ -351,7 +351,7 @@ class Calls(Recursions, Caching):
         bound: dict[str, Any] = dict(zip(positional, args, strict=False))
         rest = tuple(self.kept(arg, node) for arg in args[len(positional) :])
         if spec.vararg is not None:
-            bound[spec.vararg.arg] = Row(rest)
+            bound[spec.vararg.arg] = Tuple(rest)
         elif rest:
             self.leave("too many arguments", node)
         only = {one.arg for one in spec.posonlyargs}

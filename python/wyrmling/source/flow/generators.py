@@ -26,7 +26,7 @@ from ..abstract.state import (
     ListContents,
     SetContents,
 )
-from ..abstract.values import ITERATORS, Known, Lazy, Lost, Reference, Row, is_none
+from ..abstract.values import ITERATORS, Known, Lazy, Lost, Reference, Tuple, is_none
 from ..abstract.walker import Walker
 from ..text.names import FUNCTIONS
 
@@ -167,7 +167,7 @@ class Generators(Walker):
             names = self.state.environments[-1]
             at = names[name]
             names[name] = self.binary("Add", at, Known(1), node)
-            action(Row((at, item)))
+            action(Tuple((at, item)))
 
         found = self.ways_through(over, count, node)
         for incoming in [*found[0], *found[1]]:
@@ -202,7 +202,7 @@ class Generators(Walker):
             count = names[name]
             names[name] = self.binary("Add", count, Known(1), node)
             parts = (item if at == own else pulled[at][1](count) for at in range(len(columns)))
-            self._once(action, Row(tuple(parts)), self.frame.loops[-1], node)
+            self._once(action, Tuple(tuple(parts)), self.frame.loops[-1], node)
             # Columns before are asked first: where one is at its end, nothing runs.
             stop_unless_within(range(own))
 

@@ -17,10 +17,20 @@ import numpy as np
 from ..abstract.join import Incoming
 from ..abstract.raising import Ended
 from ..abstract.state import DictContents, GrownContents, ListContents, addresses
-from ..abstract.values import Array, Choice, Known, Lazy, Range, Reference, Row, Traced, sources_of
+from ..abstract.values import (
+    Array,
+    Choice,
+    Known,
+    Lazy,
+    Range,
+    Recorded,
+    Reference,
+    Tuple,
+    sources_of,
+)
 from ..abstract.walker import LONGEST_UNROLLED, NeedsConstant, Walker
-from ..types.answers import as_floats
-from ..types.cuts import known_array
+from ..types.computed_slices import known_array
+from ..types.integer_arrays import as_floats
 from ..types.iterators import iterated
 from .loops import Grew, Turns
 
@@ -173,7 +183,7 @@ class Iteration(Walker):
         self, items: list[Any], action: Callable[[Any], None], node: ast.AST, over: Any
     ) -> tuple[list[Incoming], list[Incoming]]:
         # A tuple stays what it is, whatever becomes of the objects in it.
-        looked_at = [] if isinstance(over, Row) else addresses(over)
+        looked_at = [] if isinstance(over, Tuple) else addresses(over)
         before = {address: self.state.heap[address] for address in looked_at}
         if len(items) > LONGEST_UNROLLED:
             self.refuse(node, "a loop over so many items", "use a range, or an array")
@@ -208,7 +218,7 @@ class Iteration(Walker):
         known = over.object if isinstance(over, Known) else None
         if isinstance(known, np.ndarray) and known.ndim and len(known) > LONGEST_UNROLLED:
             array = over = known_array(self, known)
-        if isinstance(array, Traced):
+        if isinstance(array, Recorded):
             array = as_floats(self, array)
         if isinstance(array, Array) and array.shape:
             return self.length(array, node), lambda at: self.array_item(over, at, node)
@@ -216,7 +226,9 @@ class Iteration(Walker):
             inner = self.counted(over.over[0], node)
             if inner is not None:
                 start = over.over[1]
-                return inner[0], lambda at: Row((self.binary("Add", start, at, node), inner[1](at)))
+                return inner[0], lambda at: Tuple(
+                    (self.binary("Add", start, at, node), inner[1](at))
+                )
         if isinstance(over, Lazy) and over.name in ("zip", "strict zip") and over.over:
             columns = [self.counted(part, node) for part in over.over]
             if all(column is not None for column in columns):
@@ -228,7 +240,7 @@ class Iteration(Walker):
                     else:
                         same = self.compare("Eq", shortest, length, node)
                         self.guard(same, "zip of different lengths", node)
-                return shortest, lambda at: Row(tuple(item(at) for _, item in found))
+                return shortest, lambda at: Tuple(tuple(item(at) for _, item in found))
         if isinstance(over, Lazy) and over.name == "reversed":
             inner = self.counted(over.over[0], node)
             if inner is not None:

@@ -34,8 +34,8 @@ from ..abstract.values import (
     Known,
     Lost,
     Number,
+    Recorded,
     Reference,
-    Traced,
     is_iterator,
     kind_of,
     sample,
@@ -390,7 +390,7 @@ class Carrier:
         self.layout.append((type(value), getattr(value, "head", None)))
         if isinstance(value, Composite):
             return value.with_parts(tuple(self.value(part) for part in value.parts))
-        self._expect(not isinstance(value, Lost | Traced))
+        self._expect(not isinstance(value, Lost | Recorded))
         return value
 
     def _object(self, value: Reference) -> Reference:

@@ -23,7 +23,7 @@ from ..abstract.values import (
     Known,
     Lazy,
     Number,
-    Row,
+    Tuple,
     is_index,
     is_integers,
     kind_of,
@@ -31,9 +31,9 @@ from ..abstract.values import (
 )
 from ..abstract.walker import Walker
 from ..library import standard, standard_arrays
-from ..types.answers import integer_of
 from ..types.copying import FUNCTIONS, copied
 from ..types.grouping import grouped
+from ..types.integer_arrays import integer_of
 
 OF_INTEGERS = (np.searchsorted, np.digitize, np.unravel_index, np.clip, np.where)
 """Functions that give integers of NumPy's."""
@@ -142,7 +142,7 @@ def _of_method(
         return _read(walker, found.__name__, args, keywords, node)
     if isinstance(owner, np.ufunc) and len(args) == 3:
         name = f"{owner.__name__}_{found.__name__}"
-        places = args[1] if isinstance(args[1], Row) else Row((args[1],))
+        places = args[1] if isinstance(args[1], Tuple) else Tuple((args[1],))
         indexed = all(is_integers(walker.array_of(one)) for one in places.items)
         if indexed and hasattr(standard_arrays, name):
             return _read(walker, name, [args[0], places, args[2]], keywords, node)
@@ -220,8 +220,8 @@ def _as_numpy(walker: Walker, value: Any, node: ast.AST) -> Any:
     """Integers of Python's as integers of NumPy's."""
     if isinstance(value, Choice):
         return walker.distribute(value, lambda one: _as_numpy(walker, one, node), node)
-    if isinstance(value, Row):
-        return Row(tuple(_as_numpy(walker, one, node) for one in value.items))
+    if isinstance(value, Tuple):
+        return Tuple(tuple(_as_numpy(walker, one, node) for one in value.items))
     if isinstance(value, Known):
         return Known(np.int64(value.object))
     return Number("int64", value.id, value.sources)

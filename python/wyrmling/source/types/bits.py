@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..abstract.values import Known
-from .answers import is_integer_array, is_whole
+from .integer_arrays import is_integer_array, is_whole
 
 if TYPE_CHECKING:
     from ..abstract.walker import Walker

@@ -24,9 +24,9 @@ from ..abstract.values import (
     Known,
     Lazy,
     Number,
+    Recorded,
     Reference,
-    Row,
-    Traced,
+    Tuple,
     kind_of,
     same_object,
 )
@@ -53,10 +53,10 @@ class Methods(Walker):
             return self._equal(owner, given[0], node)
         if isinstance(owner, Number):
             return self._number_method(name, owner, given, keywords, node)
-        if isinstance(owner, Row):
+        if isinstance(owner, Tuple):
             return self._of_tuple(name, owner, given, keywords, node)
         is_constant = isinstance(owner, Known) and isinstance(owner.object, np.ndarray)
-        if is_constant or isinstance(owner, Array | Traced):
+        if is_constant or isinstance(owner, Array | Recorded):
             return self._array_method(name, owner, given, keywords, node)
         if isinstance(owner, Reference):
             contents = self.contents(owner, node)
@@ -128,7 +128,7 @@ class Methods(Walker):
         return self.refuse(node, f"the method {name} of a number", "use an operator")
 
     def _of_tuple(
-        self, name: str, owner: Row, args: list[Any], keywords: dict[str, Any], node: ast.AST
+        self, name: str, owner: Tuple, args: list[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
         fields = getattr(owner.cls, "_fields", ())
         if name == "_replace" and not args:
