@@ -1,4 +1,4 @@
-"""What the array functions take, and axes as NumPy names them."""
+"""Arguments of the array functions: operands as variables, types that meet, axes, integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``out=`` means: the variable or the plain array that is to hold a result."""
+"""``out=``: the variable or the plain array that is to hold a result, and its checks."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def _expect_fitting(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     try:
         signature = inspect.signature(f)
     except (TypeError, ValueError):
-        # It says nothing of its arguments.
+        # It has no signature to compare with.
         return
     named = {name: value for name, value in kwargs.items() if name != DIRECTION}
     try:

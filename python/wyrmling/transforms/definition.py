@@ -149,7 +149,7 @@ class BaseDefinition:
         """As ``Definition.call``."""
         if not self._is_rule:
             for array in arrays:
-                # A number has no axes, and nobody else to see it.
+                # An array without axes was made for this call, so that a write to it does no harm.
                 if array.ndim:
                     array.setflags(False)
         result = self.run(*arrays)

@@ -1,7 +1,8 @@
-"""The functions that are being called while another is read, and where their jumps go.
+"""The call stack of the abstract interpreter: a frame for each call being read, and its jumps.
 
-Each holds the paths that have arrived where a loop, a handler or a function ends; ``around`` are
-the frames that run there, outermost first.
+``return``, ``break``, ``continue`` and ``raise`` go to the end of a function, a loop or a handler.
+The object that stands for it here collects the paths that arrive there; ``around`` are the frames
+that run there, outermost first.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 path that is followed, where paths part and meet, and how one leaves.
 
 Each part is a class of its own file, of base ``Walker`` (``evaluate_BinOp`` and ``execute_For`` are
-methods, found by the name of the node's class); ``compilation.Interpreter`` has them all.
+methods, found by the name of the node's class); ``interpreter.Interpreter`` has them all.
 
-A path that ends raises ``Ended``: it has returned, left, or jumped. Whoever parted the paths
+A path that ends raises ``Ended``: it has returned, left, or jumped. The code that parted the paths
 catches it and goes on with the others.
 """
 
@@ -119,7 +119,7 @@ class Walker(Raising):
         self.loosens, self.unsettled, self.measured = True, False, False
         # Whether there was more to read than is read.
         self.exhausted = False
-        # Whether it does what tracing answers otherwise, or refuses.
+        # Whether the function does something of which tracing gives another result, or refuses it.
         self.asks_kind = self.takes_no_variable = False
         self.shapes: list[tuple[Any, tuple[int, ...]]] = []
         self.alive: dict[int, Any] = {}

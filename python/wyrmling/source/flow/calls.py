@@ -289,7 +289,7 @@ class Calls(Recursions, Caching):
         try:
             return self.meet(self._walked(function, place, None, bound), node)[0]
         except (SourceError, NeedsConstant) as error:
-            # Of the text that stands for a function of a library nobody sees the lines.
+            # An error in a text of ``library`` names the line of the call, as users know it.
             reading = self.frame.reading
             if function.reading.file not in standard.FILES or reading.file in standard.FILES:
                 raise

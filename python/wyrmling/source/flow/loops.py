@@ -1,8 +1,9 @@
-"""Loops stay loops.
+"""``for`` and ``while``: loops of the text become loops of the program.
 
-A loop is walked from the state in which it is entered; what its body changed becomes a parameter of
-the block at its head, and it is walked again, until nothing more changes. What the walks before the
-last one wrote is not reached, and dropped.
+The body is interpreted from the state in which the loop is entered. What it changed becomes a
+parameter of the block at the head of the loop, and it is interpreted again, until nothing more
+changes (a fixed point). Instructions that were written before the last time are not reached, and
+dropped.
 
 - Where the first run of the body changes what kind a number has (``s = 0`` before ``s += x``), that
   run is written by itself, before the loop.

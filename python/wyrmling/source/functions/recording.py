@@ -1,4 +1,9 @@
-"""The arguments with which a function of NumPy's is recorded: two sets of variables, and arrays."""
+"""The arguments with which a function of NumPy's is called while it is recorded (``splicing.py``).
+
+It is called on two sets of variables with different values, since what it does may depend on
+values only if both calls record the same graph, and on plain arrays, for the types of its results
+and whether they are views.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lengths, items, and what can be gone through."""
+"""Displays of lists, ``len``, and the items of what can be iterated over."""
 
 from __future__ import annotations
 

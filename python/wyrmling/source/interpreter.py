@@ -1,9 +1,13 @@
-"""A Python function, read for arguments of given kinds, as a typed program.
+"""The abstract interpreter, which makes of a Python function a program for arguments of some kinds.
 
-``specialise`` is what transforms call. It is given arguments as samples: their kinds, their
-containers, and the lengths of arrays are what the program is made for. Where reading finds that the
-value of an argument has to be known (the length of a list, an axis), it begins anew with that
-argument as a constant, and says so.
+``read_function`` is what transforms call. It is given arguments as samples: their kinds, their
+containers, and the lengths of arrays are what the program is made for. ``Interpreter`` then
+executes the text on abstract values (``abstract/values.py``) and writes instructions of the ir as
+it goes; its parts are classes in the folders ``types``, ``functions`` and ``flow``. Where it finds
+that the value of an argument has to be known (the length of a list, an axis), it begins anew with
+that argument as a constant, which the result says (``ReadFunction.static``).
+
+Limit: after so many beginnings (``MOST_RESTARTS``) the function is refused.
 """
 
 from __future__ import annotations
@@ -149,7 +153,7 @@ class ReadFunction:
         return filled(self.whole, values, roots)
 
 
-def specialise(
+def read_function(
     f: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
