@@ -1,8 +1,8 @@
 //! Splicing: the operators of a graph, appended to a function that is being built.
 //!
-//! Whoever reads Python's code calls NumPy's functions on inputs that stand for values of the function,
-//! and has what they recorded written into it, as freezing writes a whole graph. Constants stay
-//! constants.
+//! Where a Python function is read (`python/wyrmling/source`), NumPy's functions are called on inputs that
+//! stand for values of the ir. What they record is appended here, as freezing writes a whole graph. Constants
+//! stay constants.
 //!
 //! Limits: as for freezing. What is below must be one of the inputs or a constant: a parameter, or a
 //! variable that a gradient is recorded for, would be another argument of the function.

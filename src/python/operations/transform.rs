@@ -2,8 +2,8 @@
 //! what came out.
 //!
 //! A transform runs the user's function on traced variables and asks for gradients afterwards.
-//! Gradients are plain arrays unless somebody outside could want a gradient of them: then they
-//! are variables. `python/wyrmling/transforms` decides that; here is only what needs the graph.
+//! Gradients are plain arrays, unless the call is within another transform or depends on a variable that records
+//! a gradient: then they are variables. `python/wyrmling/transforms` decides that; here is what needs the graph.
 
 use numpy::PyUntypedArray;
 use pyo3::exceptions::{PyTypeError, PyValueError};

@@ -4,7 +4,7 @@
 //! written once for every floating-point type, and has loops of its own (`map`). One that is a
 //! call anyway is a function of `f64` ([`ScalarFunction`]), for which no loop is compiled.
 //! The macro `elementwise!` makes of it an [`Operator`](super::Operator) and an entry of the
-//! table, and exports what is written at the entry to whoever gives it a name: the methods of
+//! table, and exports what is written at the entry to the macros that give it names: the methods of
 //! [`Ex`] and of typed variables, and the functions of Python.
 
 mod list;

@@ -1,8 +1,9 @@
 //! Assignment of a row by an index that is known only at run time.
 //!
 //! A program that fills an array element by element assigns to one array after the other, each of
-//! which differs from the last in a row. Whoever runs it and needs the old array no more lets the new
-//! one have its memory ([`Operator::update`]), so that an assignment costs what it writes.
+//! which differs from the last in a row. Where the old array is not
+//! needed any more, the new one gets its memory ([`Operator::update`]), so that an assignment costs what it
+//! writes.
 
 use super::lookup::{check_indices, follow, index};
 use crate::array::{Shape, SliceMut, Type, Typed, View, ViewMut, size, with_real};
