@@ -302,7 +302,7 @@ class Merge:
         if shared:
             self.layout[path] = f"view of {shared}"
         if path not in self.forced and whole and all(v.id == first.id for v in present):
-            # They are one part of one array, if they are.
+            # One array on all paths: it stays a view if it is the same part on all.
             view = first.view if all(v.view == first.view for v in present) else None
             return replace(first, bases=bases, outer=outer, computed=computed, view=view)
         self.layout[path] = f"array {first.dtype} {first.shape} {shared} {computed}"

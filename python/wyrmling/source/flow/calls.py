@@ -227,7 +227,7 @@ class Calls(Recursions, Caching):
     ) -> Any:
         place = function.place
         if place is None:
-            # It belongs to an object that is expected to stay the same.
+            # An object without a place belongs to another that the call is tested for.
             place = self.anonymous(function.object)
         callee = read.callee(function.object, place, self.needs)
         first = [self.known(value, where, node) for value, where in callee.args]

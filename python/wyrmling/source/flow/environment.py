@@ -172,7 +172,7 @@ class Environment(Walker):
             self.refuse(node, "a captured variable", "pass it as an argument")
         kind = type(found)
         if kind is float and math.isinf(found):
-            # It is an option, as of np.linalg.norm, or where a search for the least begins.
+            # An infinity is an option, as of np.linalg.norm, or the start of a minimum: a constant.
             self.needs.test(place, ("kind", "float"))
             self.needs.test(place, ("equal", found))
             return Known(found, place)

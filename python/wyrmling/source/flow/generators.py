@@ -183,7 +183,7 @@ class Generators(Walker):
         pulled = {at: self._looked_up(c, node) for at, c in enumerate(columns) if at != own}
         name = self.serial()
         self.state.environments[-1][name] = Known(0)
-        # For those that end because another column does; a jump to it is none of the text's.
+        # The paths that end here because a column is at its end; no ``break`` of the text does.
         loop = Loop(list(self.frames))
 
         def stop() -> None:
@@ -203,7 +203,8 @@ class Generators(Walker):
             names[name] = self.binary("Add", count, Known(1), node)
             parts = (item if at == own else pulled[at][1](count) for at in range(len(columns)))
             self._once(action, Tuple(tuple(parts)), self.frame.loops[-1], node)
-            # Columns before are asked first: where one is at its end, nothing runs.
+            # Python takes an item of the columns before the generator first: where one of these is
+            # at its end, the generator does not run on.
             stop_unless_within(range(own))
 
         with self.holding(*columns), self._within(loop):

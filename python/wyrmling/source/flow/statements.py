@@ -64,7 +64,7 @@ class Statements(Walker):
         """``if condition: … else: …``."""
         held = len(self.held)
         condition = self.truth(self.evaluate(node.test), node)
-        # What was looked at is in use no more: names may be bound anew.
+        # The parts of the condition are not in use any more.
         del self.held[held:]
 
         def then() -> None:

@@ -61,7 +61,8 @@ class Builtins(Walker):
         """What a callable returns that is not read."""
         found = function.object
         if function.place is not None and isinstance(found, types.FunctionType):
-            # Of its code, which is not read, there may be others that do something else.
+            # Its code is not read, and over other cells may do something else: the function itself
+            # has to be the same.
             self.needs.test(function.place, ("is", found))
         name = getattr(found, "__name__", "")
         if any(found is one for one in (float, int, abs)):

@@ -175,7 +175,7 @@ class Nested(Walker):
         if isinstance(value, Reference):
             contents = self.state.heap[value.address]
             return isinstance(contents, Lost) or any(map(self._has_numbers, contents.parts))
-        # What else there is may have some: it is refused.
+        # These may hold numbers, and are refused by the caller.
         return isinstance(value, Choice | Recorded | Lost | ZeroDimensional)
 
     def _arranged(self, value: Any, gradients: Iterator[Any], node: ast.AST) -> Any:
@@ -202,7 +202,7 @@ class Nested(Walker):
         """The value, and the gradient by each leaf of the arguments."""
         outer = Outer(self.builder, self.state)
         kept = self.hidden, self.places, self.captured, self.outer, self.held, self.statement
-        # Of this program alone are the numbers by which arrays of the caller's are found again.
+        # The ids of arrays from outside are values of this program alone.
         outer_arrays, self.outer_arrays = self.outer_arrays, {}
         self.builder = _core.IrBuilder("derivative")
         self.hidden, self.places, self.captured, self.outer = {}, [], [], {}
@@ -323,7 +323,7 @@ class Nested(Walker):
         kind = kind_of(value) or "float"
         one = self.constant(one_of(kind))
         results = self.builder.inline(pullback, [*outer.ids, one])
-        # The program goes on in a block of which the state knows.
+        # The program goes on in a new block, which becomes that of the state.
         after = self.builder.block()
         wanted = [results[0], *(results[at] for at in where if at is not None)]
         likes = [None, *(leaf for leaf, at in zip(leaves, where, strict=True) if at is not None)]

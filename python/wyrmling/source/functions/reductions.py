@@ -263,7 +263,7 @@ class Reductions(Walker):
 
     def _quantified(self, over: Any, decisive: bool, node: ast.AST) -> Any:
         if isinstance(over, Lazy) and isinstance(over.node, ast.ListComp):
-            # All of a list is evaluated.
+            # ``all([…])`` makes the whole list first, while ``all(…)`` of a generator stops early.
             return self.accumulate(
                 over,
                 Known(not decisive),

@@ -194,7 +194,7 @@ class Splicing(Creation):
             self.refuse(node, f"{writes.label} that writes to such an array", "use what it returns")
         given = [target, *args] if writes.way == "out" else args
         made = self.array_call(writes, given, named, node)
-        # Of views in use those that are given have been read.
+        # Views among the arguments have been read; other views in use would see the new elements.
         read = [id(one) for one in (*args, *keywords.values())]
         held = [getattr(one, "owner", one) for one in self.held[self.statement :]]
         with in_use(self, [one for one in held if id(one) not in read]):
@@ -277,7 +277,7 @@ class Splicing(Creation):
             if recording.computed:
                 raise Unfit from None
             if name == "item":
-                # It would be refused, if it did not raise.
+                # Where it does not raise it is refused, as it reads values.
                 self.refuse(node, "item, which reads the values of an array,", TRACING)
             self.leave(f"NumPy's {name} raises an exception", node)
         return self._recorded(name, call, real, recording, node)
@@ -305,10 +305,10 @@ class Splicing(Creation):
         self, name: str, found: Any, again: Any, real: Any, recording: Recording, node: ast.AST
     ) -> Any:
         for sample, value in recording.arrays:
-            # An array that is not repeated now may be for other lengths.
+            # NumPy gave an argument itself back: it would not for arrays of other lengths.
             if real is sample and name != "broadcast_arrays":
                 if all(found is not one for one, _ in recording.inputs):
-                    # It is refused for arrays of other lengths, which squeeze would change.
+                    # This checks the lengths, which squeeze, say, would change for others.
                     self._splice(found, recording)
                 return value
         if not isinstance(found, _core.Variable):
@@ -318,7 +318,7 @@ class Splicing(Creation):
         if recording.integer and kind.kind in "iu":
             self.refuse(node, f"{name} of integers of NumPy's", "use int(...) of them, or floats")
         if isinstance(real, np.bool_) and not recording.computed and not found.shape:
-            # A number, and no array, which would be taken to where it is used.
+            # It becomes a number here, and not a Recorded value.
             self._check_same(name, found, again, recording, node)
             made = self._splice(found, recording)
             return Number("numpy_bool", self.compute("float_to_bool", made))

@@ -98,7 +98,7 @@ def _of_callable(
         return None
     walker.needs.test(function.place, ("is", found))
     inner = walker.member(function, "pyfunc", node)
-    # Characters or dtypes, one for each result.
+    # ``otypes``: characters or dtypes, one for each result.
     types = [None] if found.otypes is None else [np.dtype(one) for one in found.otypes]
     if len(types) != 1:
         return None

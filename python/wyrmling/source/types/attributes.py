@@ -136,7 +136,7 @@ class Attributes(Objects):
         if name == "dtype":
             return Known(array.dtype)
         if name in REFUSED:
-            # Such as base, which would be taken for a method and never be None.
+            # Such as ``base``: what follows would take it for a method.
             self.refuse(node, f"{name!r} of an array", "use what has a derivative")
         return self._method(np.ndarray, name, value, node)
 

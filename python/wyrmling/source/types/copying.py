@@ -113,7 +113,7 @@ def copied(
         return made
     if not isinstance(contents, ListContents | DictContents | InstanceContents):
         walker.refuse(node, "a copy of this", "copy lists, dicts, arrays or instances")
-    # It may be among its own parts.
+    # A list may contain itself: its copy is known before its parts are copied.
     made = walker.allocate(replace(contents, external=False))
     known[value.address] = made
     with walker.holding(value, made):

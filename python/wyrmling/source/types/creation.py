@@ -36,7 +36,7 @@ from .numbers import FOLDED
 
 CREATORS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "asfarray"})
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-# Functions of which an argument in a list has arrays in it, and is no array.
+# Functions whose argument is a list of arrays, which does not become one array.
 OF_SEVERAL = frozenset(
     {"concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "row_stack"}
     | {"choose", "select", "multi_dot", "r_", "c_"}

@@ -147,7 +147,7 @@ class Instantiation(Walker):
     ) -> None:
         cls: Any = known.object
         default = self._defaults(known, "__init__", node)
-        # Those that are no attributes are given to __post_init__.
+        # Fields of type ``InitVar``, which are no attributes, are given to __post_init__.
         passed = [
             field
             for field in cls.__dataclass_fields__.values()

@@ -95,7 +95,7 @@ class Methods(Walker):
         self, name: str, owner: Number, args: list[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
         if name in ("conjugate", "conj") and not args:
-            # Of a truth value it is an integer.
+            # ``True.conjugate()`` is 1, as ``+True`` is.
             return self.unary("UAdd", owner, node)
         if name == "is_integer" and not args and owner.kind in REAL:
             whole = self.compute("equal_number", self.apply("trunc", owner.id), owner.id)
@@ -110,7 +110,7 @@ class Methods(Walker):
         if name == "bit_length" and not args and owner.kind in ("int", "bool"):
             return self.call(self.written_out(name, node), [owner], {}, node)
         if name == "item" and not args and owner.kind in ("float64", "float32", "int64"):
-            # Tracing has the plain number, without a gradient.
+            # Tracing gives a plain number, without a gradient: see ``ask_kind``.
             self.ask_kind(owner)
             plain = int if owner.kind == "int64" else float
             return self.call(Known(plain), [owner], {}, node)

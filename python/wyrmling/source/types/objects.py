@@ -184,7 +184,7 @@ class Objects(Walker):
             place = None if contents.place is None else contents.place.attribute(name)
         if not isinstance(member, types.FunctionType):
             if place is not None and not hasattr(cls, name):
-                # It may get one.
+                # The instance may get an attribute of this name later.
                 self.needs.absent(place)
             return None
         if place is not None:
