@@ -124,7 +124,7 @@ class ReadFunction:
     ``static`` are the leaves whose values had to be known, and ``constants`` the captured integers.
     ``form`` says how the results make up what the function returns, unless they are ``tagged``;
     ``build`` makes it in either case. A function that never returns has ``returns`` False. With
-    ``asks_kind`` its way, or the type of its result, depends on what kind of object a number or
+    ``asks_kind`` its path, or the type of its result, depends on what kind of object a number or
     array is: another one under tracing. With ``takes_no_variable`` a computed number is given to
     ``float`` or to a function of ``math``, which take no variables.
     ``printed`` is the form of what is printed, beside the results; None if nothing is.

@@ -129,7 +129,7 @@ class Merge:
                 changed.update(differing(first, other))
                 if not other.keys() <= environment.keys():
                     environment |= {n: v for n, v in other.items() if n not in environment}
-            # Thousands of names may stand for one value on all ways: they are passed over, unless
+            # Thousands of names may stand for one value on all paths: they are passed over, unless
             # it leads to objects.
             classes = zip(environment, map(type, environment.values()), strict=True)
             for name in [n for n, c in classes if c not in PLAIN or n in changed]:
@@ -229,7 +229,7 @@ class Merge:
             if whole and all(value == first for value in present) and self._dominates(first):
                 return first
             return self._choose(path, given)
-        # What a Recorded value is computed of is not defined on ways that lack it.
+        # What a Recorded value is computed of is not defined on paths that lack it.
         same = (whole or not isinstance(first, Recorded)) and all(v == first for v in present)
         return first if same else self._lose(path, "differ")
 
@@ -245,7 +245,7 @@ class Merge:
         if key in self.kept:
             return self._choose(path, given)
         self.layout[path] = "lost"
-        return Lost("it is set on some of the ways that lead here only", key)
+        return Lost("it is set on some of the paths that lead here only", key)
 
     def _lose(self, path: Path, reason: str, meets: bool = False) -> Lost:
         self.layout[path] = "lost"
@@ -438,7 +438,7 @@ class Merge:
             if grown is not None:
                 self._heap[new] = grown
                 return
-            self._heap[new] = self._lose(path, "its length or its keys depend on the way to here")
+            self._heap[new] = self._lose(path, "its length or its keys depend on the path to here")
             return
         parts = []
         for at in range(len(first.parts)):

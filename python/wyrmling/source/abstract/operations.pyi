@@ -63,7 +63,7 @@ class Operations:
         """Whether the class that is asked for here is printed, and nothing else (``texts.py``)."""
 
     def prints_since(self, entry: Any, ways: Sequence[Any]) -> bool:
-        """Whether something was printed on a way from there (``texts.py``)."""
+        """Whether something was printed on a path from there (``texts.py``)."""
 
     def pure(self, found: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """What a function without effects gives, whose arguments are known (``builtins.py``)."""
@@ -263,7 +263,7 @@ class Operations:
         node: ast.AST,
         turns: Any = ...,
     ) -> tuple[list[Any], list[Any]]:
-        """A loop: the ways on which it ended, and those that left it (``loops.py``)."""
+        """A loop: the paths on which it ended, and those that left it (``loops.py``)."""
 
     def unrolled(
         self,
@@ -275,7 +275,7 @@ class Operations:
         """Every run of a body by itself (``loops.py``)."""
 
     def after_loop(self, ended: list[Any], left: list[Any], node: Any) -> None:
-        """``else``, and where the ways out of a loop meet (``loops.py``)."""
+        """``else``, and where the paths out of a loop meet (``loops.py``)."""
 
     def each(self, over: Any, action: Callable[[Any], None], node: ast.AST) -> None:
         """Runs an action for each item (``iteration.py``)."""
@@ -394,7 +394,7 @@ class Operations:
         """A function that stands in the text (``calls.py``)."""
 
     def ask_kind(self, value: Any) -> None:
-        """Notes that the way depends on the kind of a value (``objects.py``)."""
+        """Notes that the path depends on the kind of a value (``objects.py``)."""
 
     def type_of(self, value: Any, node: ast.AST) -> type:
         """The class of a value (``objects.py``)."""
@@ -455,7 +455,7 @@ class Operations:
     def running(
         self, over: Any, action: Callable[[Any], None], node: ast.AST
     ) -> tuple[list[Any], list[Any]]:
-        """Goes through what runs meanwhile: the ways on which it ended, and those that left it
+        """Goes through what runs meanwhile: the paths on which it ended, and those that left it
         (``generators.py``).
         """
 
@@ -468,12 +468,12 @@ class Operations:
         """The names of a function (``calls.py``)."""
 
     def walk_body(self, frame: Any, bound: dict[str, Any]) -> list[Any]:
-        """Follows the body of a function: the ways on which it returns (``calls.py``)."""
+        """Follows the body of a function: the paths on which it returns (``calls.py``)."""
 
     def ways_through(
         self, over: Any, action: Callable[[Any], None], node: ast.AST
     ) -> tuple[list[Any], list[Any]]:
-        """Goes through something: the ways on which it ended, and those that left it
+        """Goes through something: the paths on which it ended, and those that left it
         (``iteration.py``).
         """
 

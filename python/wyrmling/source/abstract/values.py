@@ -282,7 +282,7 @@ class Lazy:
     generator expression when it is gone through; a slice when an item is looked up; a derivative, a
     cached function or a check of ``groupby`` when it is called.
 
-    ``node`` belongs to the value and is no part that may differ on two ways: the expression of a
+    ``node`` belongs to the value and is no part that may differ on two paths: the expression of a
     generator, the place of a slice, or the contents that a check of ``groupby`` compares with.
     """
 

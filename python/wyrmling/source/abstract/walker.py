@@ -46,7 +46,7 @@ COMPUTED_INDEX = (
 )
 LONGEST_UNROLLED = 2000
 MOST_WORK = 30_000
-# So many computed items of lists, which are compared where ways meet, count as a step of reading.
+# So many computed items of lists, which are compared where paths meet, count as a step of reading.
 ITEMS_OF_A_STEP = 16
 OTHER_LENGTH = "an array has another length than before"
 """The text of exits for lengths that were seen."""
@@ -276,7 +276,7 @@ class Walker(Raising):
 
     def contents(self, value: Reference, node: ast.AST) -> Any:
         """What stands under an address."""
-        found = self.state.heap.get(value.address, Lost("the ways to here made several"))
+        found = self.state.heap.get(value.address, Lost("the paths to here made several"))
         if isinstance(found, Lost):
             what = f"what is no one object here ({found.reason})"
             self.unknown(value, node, what, found.advice or LOST)
@@ -492,9 +492,9 @@ class Walker(Raising):
 
 SETTLES = ".settles"
 """Says that loops which build lists, and conditions, are for the lengths that were seen."""
-CONFLICT = "two names of one object, one of which is another object on another way to here"
+CONFLICT = "two names of one object, one of which is another object on another path to here"
 LOST = (
     "append numbers of one kind, arrays of one shape or tuples and lists of these, do the same to "
-    "it on all ways, or build it in a loop over a range whose length does not depend on what is "
+    "it on all paths, or build it in a loop over a range whose length does not depend on what is "
     "computed"
 )

@@ -308,7 +308,7 @@ class Calls(Recursions, Caching):
     def _walked(
         self, function: Closure, place: Any, recursion: Any, bound: dict[str, Any]
     ) -> list[Incoming]:
-        """Walks the body of a function: the ways on which it returns."""
+        """Walks the body of a function: the paths on which it returns."""
         scope = self.scope_of(function.node)
         frame = Frame(function.node, function.reading, function.names, scope)
         frame.place, frame.recursion = place, recursion
@@ -320,8 +320,8 @@ class Calls(Recursions, Caching):
                 return self.walk_body(frame, bound)
 
     def walk_body(self, frame: Frame, bound: dict[str, Any]) -> list[Incoming]:
-        """Follows the body of a function whose names stand for these: the ways on which it returns,
-        without them.
+        """Follows the body of a function whose names stand for these: the paths on which it
+        returns, without them.
         """
         self.frames.append(frame)
         frame.around = list(self.frames)

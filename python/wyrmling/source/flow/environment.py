@@ -95,10 +95,10 @@ class Environment(Walker):
                 value,
                 node,
                 f"the name {name!r}: {value.reason}",
-                value.advice or "give it a value of one kind on all ways",
+                value.advice or "give it a value of one kind on all paths",
             )
         if isinstance(value, Choice) and any(isinstance(v, Unset) for v in value.alternatives):
-            # It is set on some of the ways to here.
+            # It is set on some of the paths to here.
             value = self._set_only(value, node)
             self.bind(name, value)
         return looked_up(self, value, node)

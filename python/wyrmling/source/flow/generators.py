@@ -128,7 +128,7 @@ class Generators(Walker):
         return deliver
 
     def running(self, over: Any, action: Action, node: ast.AST) -> Ways:
-        """Goes through what runs meanwhile: the ways on which it ended, and those that left it."""
+        """Goes through what runs meanwhile: the paths on which it ended, and those that left it."""
         if isinstance(over, Lazy) and over.name == "map":
             function, *columns = over.over
             if len(columns) == 1:
@@ -258,7 +258,7 @@ class Generators(Walker):
         self.meet([*going, *inner.continues], node)
 
     def _forget(self, first: str, left: list[Incoming]) -> None:
-        """Drops what has names of generators, and counters, on ways that left them."""
+        """Drops what has names of generators, and counters, on paths that left them."""
         since = int(first[1:])
         for incoming in left:
             own = incoming.state.environments[-1]

@@ -78,7 +78,7 @@ class Iteration(Walker):
     def ways_through(
         self, over: Any, action: Callable[[Any], None], node: ast.AST
     ) -> tuple[list[Incoming], list[Incoming]]:
-        """Goes through something: the ways on which it ended, and those that left it."""
+        """Goes through something: the paths on which it ended, and those that left it."""
         if (parted := chosen(over)) is not None:
             return self._through_choice(*parted, action, node)
         if isinstance(over, Known) and isinstance(over.object, range):

@@ -87,7 +87,7 @@ class Loops(Walker):
     def after_loop(
         self, ended: list[Incoming], left: list[Incoming], node: ast.For | ast.While
     ) -> None:
-        """``else``, and where the ways out of a loop meet."""
+        """``else``, and where the paths out of a loop meet."""
         if node.orelse and ended:
             self.meet(ended, node)
             try:
@@ -119,7 +119,7 @@ class Loops(Walker):
         node: ast.AST,
         turns: Turns = UNKNOWN_TURNS,
     ) -> tuple[list[Incoming], list[Incoming]]:
-        """A loop: the ways on which it ended, and those that left it."""
+        """A loop: the paths on which it ended, and those that left it."""
         with self._loosening(False):
             entry, block = self.state, self.state.block
             marks = self._marks()
@@ -245,7 +245,7 @@ class Loops(Walker):
         try:
             found = write()
         except Ended:
-            # All ways leave.
+            # All paths leave.
             self.builder.switch(block)
             self.builder.jump(start, [])
             raise
@@ -288,7 +288,7 @@ class Loops(Walker):
     def _run(
         self, condition: Step, body: Step, step: Step | None, loop: Loop
     ) -> tuple[list[Incoming], list[Incoming]]:
-        """Condition and body once: the ways on which the loop ends, and those that go on."""
+        """Condition and body once: the paths on which the loop ends, and those that go on."""
         held = self.truth_of(condition)
         ended: list[Incoming] = []
         if isinstance(held, Known):
@@ -440,7 +440,7 @@ class Loops(Walker):
             try:
                 held = self.truth_of(condition)
             except Ended:
-                # The condition leaves; other ways have left the loop before.
+                # The condition leaves; other paths have left the loop before.
                 return ended, left
             if not isinstance(held, Known):
                 self.unknown(held, node, "a loop of unknown length that builds or picks", LOST)

@@ -197,13 +197,13 @@ class Recursions(Loops):
                 layout = {} if merge is None else merge.layout
                 settled = list(check.layout.items()) == list(layout.items())
                 if not returns:
-                    # Every way leaves, or calls again; with what was known before that may be so in
-                    # the first calls only.
+                    # Every path leaves, or calls again; with what was known before that may be so
+                    # in the first calls only.
                     if calls and not settled and not check.structural:
                         forced = check.layout
                         continue
                     self._rewind(before, block, marks)
-                    self.leave("no way through this function returns", node)
+                    self.leave("no path through this function returns", node)
                 if check.structural:
                     what = f"a recursion{check.meets}" if check.meets else check.reason
                     what = what or "a list or dict that grows from call to call"
@@ -304,7 +304,7 @@ class Recursions(Loops):
     def _returned(
         self, own: Recursion, returns: list[Incoming], given: dict[int, Any], node: ast.AST
     ) -> Result:
-        """What all ways through a function return, and what of ``given`` they change."""
+        """What all paths through a function return, and what of ``given`` they change."""
         for incoming in returns:
             heap = incoming.state.heap
             for address in given.keys() - own.shared:

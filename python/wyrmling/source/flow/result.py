@@ -1,7 +1,7 @@
 """What the function returns: the results of the program, and how a Python object is made of them.
 
-Where a function returns values of different kinds on different ways, the program says by an integer
-which it was; such a result has no form, and ``build`` makes it.
+Where a function returns values of different kinds on different paths, the program says by an
+integer which it was; such a result has no form, and ``build`` makes it.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ class Caching(Walker):
         return self.call(inner, args, keywords, node)
 
     def _kept_by(self, memo: Reference) -> DictContents:
-        """The results that were kept on all ways that lead here."""
+        """The results that were kept on all paths that lead here."""
         contents = self.state.heap.get(memo.address)
         return contents if isinstance(contents, DictContents) else DictContents((), ())
 

@@ -247,7 +247,7 @@ class Nested(Walker):
         return self._inlined(program, value, leaves, outer, node)
 
     def _as_float(self, value: Any, node: ast.AST) -> Any:
-        """A result that is a float of Python's on some ways and NumPy's on others, which has one
+        """A result that is a float of Python's on some paths and NumPy's on others, which has one
         gradient; anything else as it is, but for integers, which have none.
         """
         value = number_in(self, value)

@@ -179,7 +179,7 @@ def _type_of(walker: Walker, value: Any, node: ast.AST) -> Known | None:
     ways = value.alternatives if isinstance(value, Choice) else (value,)
     kinds = {np.dtype(CLASSES[kind]) for kind in map(kind_of, ways) if kind}
     if len(kinds) > 1:
-        walker.refuse(node, "a result of one type or another", "return floats on all ways")
+        walker.refuse(node, "a result of one type or another", "return floats on all paths")
     return Known(kinds.pop()) if kinds else None
 
 

@@ -1,6 +1,6 @@
 """Programs whose results have several forms, as those of one.
 
-A function may return a number on some ways and an array, None or a tuple on others; a sum that
+A function may return a number on some paths and an array, None or a tuple on others; a sum that
 starts at 0.0 is a number before the first turn of its loop. Derivatives are those of one form: the
 program leaves where a result has another.
 """

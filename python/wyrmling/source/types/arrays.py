@@ -329,7 +329,7 @@ class Arrays(Creation):
             name = "paired_store" if are_pairs else "placed_store"
             self.call(self.written_out(name, node), [owner, *parts, value], {}, node)
             return
-        # Places are computed on several ways, on which the value has to stay what it is.
+        # Places are computed on several paths, on which the value has to stay what it is.
         with self.holding(value):
             if self._looks_up(array, parts):
                 part, places, rest = self._part_at(owner, array, parts, node)

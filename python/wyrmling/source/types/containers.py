@@ -240,7 +240,7 @@ class Containers(Walker):
         return within(0, len(items))
 
     def _picked_number(self, items: tuple[Any, ...], at: Number) -> Number:
-        """One of several numbers of a kind: nothing else differs between the ways to them."""
+        """One of several numbers of a kind: nothing else differs between the paths to them."""
         kind = kind_of(items[0]) or ""
         builder, end = self.builder, self.builder.block()
         found = Number(kind, builder.parameter(end, STORED[kind]), sources_of(*items))

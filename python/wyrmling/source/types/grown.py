@@ -1,4 +1,4 @@
-"""Lists whose length is computed: built in loops whose number of turns is, or on some ways only.
+"""Lists whose length is computed: built in loops whose number of turns is, or on some paths only.
 
 Such a list is an integer, its length, and a column for each number or array of an item
 (``columns.py``). What is appended replaces a row of each column; where there is no room, the

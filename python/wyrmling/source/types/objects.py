@@ -304,7 +304,7 @@ class Objects(Walker):
         return Known(found)
 
     def ask_kind(self, value: Any) -> None:
-        """Notes that the way depends on what kind of object a value is: if it is differentiated,
+        """Notes that the path depends on what kind of object a value is: if it is differentiated,
         that is another one where the function is traced.
         """
         found = self.array_of(value)

@@ -263,14 +263,14 @@ class Texts(Walker):
         return False
 
     def prints_since(self, entry: State, ways: Sequence[Incoming]) -> bool:
-        """Whether something was printed on a way from there."""
+        """Whether something was printed on a path from there."""
         if self.printed is None:
             return False
         address = self.printed.address
         return any(way.state.heap.get(address) != entry.heap.get(address) for way in ways)
 
     def all_printed(self, node: ast.AST) -> Any:
-        """What has been printed on the ways to here: nothing, or what was before and the last."""
+        """What has been printed on the paths to here: nothing, or what was before and the last."""
         if self.printed is None:
             return None
         contents = self.state.heap.get(self.printed.address)

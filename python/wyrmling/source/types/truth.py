@@ -110,7 +110,7 @@ class Truth(Walker):
 
         held = self.truth(first, node)
         if kind_of(first) == "bool" and not isinstance(first, Known):
-            # The operand is its own truth, which is known on each way.
+            # The operand is its own truth, which is known on each path.
             decided = Known(not both)
             return self.decide(
                 held, rest if both else lambda: decided, (lambda: decided) if both else rest, node
