@@ -67,7 +67,7 @@ impl<'a> View<'a> {
         View { shape, data }
     }
 
-    /// Checks that there are as many elements as the shape says, which nobody has compared; `name` is for
+    /// Checks that there are as many elements as the shape says, which has not been compared before; `name` is for
     /// the message.
     ///
     /// # Errors

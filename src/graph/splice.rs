@@ -61,7 +61,7 @@ pub(crate) fn splice(
         match places.get(&leaf.address()) {
         Some(&id) => Ok(id),
         None => match leaf.kind() {
-            // An argument that somebody differentiates by is a constant to all but them.
+            // An argument of a function that is being differentiated looks like a constant, and is none.
             Kind::Constant if !leaf.differentiable() => Ok(builder.fixed(leaf.value()?)),
             _ => Err(Error::Type(
                 "splice: a parameter, input or variable that records a gradient is below an output, \

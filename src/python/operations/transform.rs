@@ -181,7 +181,7 @@ fn pushforward<'py>(
     )
 }
 
-/// Puts `other` in the place of what `variable` holds, for whoever reads it from now on; False
+/// Puts `other` in the place of what `variable` holds, for all later reads; False
 /// if that is a leaf, which keeps its node.
 #[pyfunction]
 fn replace_node(variable: &Bound<'_, PyVariable>, other: &Bound<'_, PyVariable>) -> PyResult<bool> {

@@ -88,7 +88,7 @@ impl Operator for ReplaceRow {
     }
 
     // The gradient is replaced by zeros, not multiplied with them: what was overwritten may be NaN. They
-    // have the lengths of the gradient's own row, so that nobody keeps the new one for them.
+    // have the lengths of the gradient's own row, so that the new one is not kept for its lengths.
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
         match i {
             0 => {
