@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
+from .frames import LoopCode, LoopEnds
+
 class Operations:
     """What one part does for others."""
 
@@ -84,9 +86,7 @@ class Operations:
     def loosened(self, value: Any, node: ast.AST) -> bool:
         """Whether a list got a computed length (``grown.py``)."""
 
-    def set_apart(
-        self, write: Callable[[], tuple[list[Any], list[Any]]]
-    ) -> tuple[list[Any], list[Any]]:
+    def set_apart(self, write: Callable[[], LoopEnds]) -> LoopEnds:
         """Writes where it can be dropped (``loops.py``)."""
 
     def grow(self, owner: Any, item: Any, node: ast.AST) -> None:
@@ -125,9 +125,7 @@ class Operations:
     def exchanges_rows(self, node: ast.Assign) -> bool:
         """``x[i], x[k] = x[k], x[i]`` of rows of a table, if it is that (``tables.py``)."""
 
-    def through_grown(
-        self, over: Any, action: Callable[[Any], None], node: ast.AST
-    ) -> tuple[list[Any], list[Any]]:
+    def through_grown(self, over: Any, action: Callable[[Any], None], node: ast.AST) -> LoopEnds:
         """Goes through a list of computed length (``grown.py``)."""
 
     def counted_grown(
@@ -255,23 +253,10 @@ class Operations:
     def truth(self, value: Any, node: ast.AST) -> Any:
         """Whether a value counts as true: a bool, known or computed (``truth.py``)."""
 
-    def loop(
-        self,
-        condition: Callable[[], Any],
-        body: Callable[[], Any],
-        step: Callable[[], Any] | None,
-        node: ast.AST,
-        turns: Any = ...,
-    ) -> tuple[list[Any], list[Any]]:
+    def loop(self, code: LoopCode, turns: Any = ...) -> LoopEnds:
         """A loop: the paths on which it ended, and those that left it (``loops.py``)."""
 
-    def unrolled(
-        self,
-        condition: Callable[[], Any],
-        body: Callable[[], Any],
-        step: Callable[[], Any] | None,
-        node: ast.AST,
-    ) -> tuple[list[Any], list[Any]]:
+    def unrolled(self, code: LoopCode) -> LoopEnds:
         """Every run of a body by itself (``loops.py``)."""
 
     def after_loop(self, ended: list[Any], left: list[Any], node: Any) -> None:
@@ -452,9 +437,7 @@ class Operations:
     def runs(self, over: Any) -> bool:
         """Whether something runs while one goes through this (``generators.py``)."""
 
-    def running(
-        self, over: Any, action: Callable[[Any], None], node: ast.AST
-    ) -> tuple[list[Any], list[Any]]:
+    def running(self, over: Any, action: Callable[[Any], None], node: ast.AST) -> LoopEnds:
         """Goes through what runs meanwhile: the paths on which it ended, and those that left it
         (``generators.py``).
         """
@@ -470,9 +453,7 @@ class Operations:
     def walk_body(self, frame: Any, bound: dict[str, Any]) -> list[Any]:
         """Follows the body of a function: the paths on which it returns (``calls.py``)."""
 
-    def ways_through(
-        self, over: Any, action: Callable[[Any], None], node: ast.AST
-    ) -> tuple[list[Any], list[Any]]:
+    def ways_through(self, over: Any, action: Callable[[Any], None], node: ast.AST) -> LoopEnds:
         """Goes through something: the paths on which it ended, and those that left it
         (``iteration.py``).
         """

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..abstract.frames import Frame, Loop
+from ..abstract.frames import Frame, Loop, LoopEnds
 from ..abstract.join import Incoming
 from ..abstract.raising import Ended
 from ..abstract.state import (
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 LEFT = "a generator that was begun before"
 Action = Callable[[Any], None]
-Ways = tuple[list[Incoming], list[Incoming]]
 
 
 class Generators(Walker):
@@ -127,7 +126,7 @@ class Generators(Walker):
             self.refuse(node, "a generator that is not called from here", "return a list")
         return deliver
 
-    def running(self, over: Any, action: Action, node: ast.AST) -> Ways:
+    def running(self, over: Any, action: Action, node: ast.AST) -> LoopEnds:
         """Goes through what runs meanwhile: the paths on which it ended, and those that left it."""
         if isinstance(over, Lazy) and over.name == "map":
             function, *columns = over.over
@@ -151,14 +150,14 @@ class Generators(Walker):
             self.refuse(node, f"{over.name} of a generator", "make it a list")
         return self._pushed(over, action, node)
 
-    def _filtered(self, function: Any, column: Any, action: Action, node: ast.AST) -> Ways:
+    def _filtered(self, function: Any, column: Any, action: Action, node: ast.AST) -> LoopEnds:
         def keep(item: Any) -> None:
             found = item if is_none(function) else self.call(function, [item], {}, node)
             self.decide(self.truth(found, node), lambda: action(item), lambda: None, node)
 
         return self.ways_through(column, keep, node)
 
-    def _numbered(self, over: Any, start: Any, action: Action, node: ast.AST) -> Ways:
+    def _numbered(self, over: Any, start: Any, action: Action, node: ast.AST) -> LoopEnds:
         """``enumerate``: a counter beside the items."""
         name = self.serial()
         self.state.environments[-1][name] = start
@@ -174,7 +173,7 @@ class Generators(Walker):
             incoming.state.environments[-1].pop(name, None)
         return found
 
-    def _zipped(self, columns: list[Any], action: Action, node: ast.AST) -> Ways:
+    def _zipped(self, columns: list[Any], action: Action, node: ast.AST) -> LoopEnds:
         """``zip`` of one column that runs and of others, whose items are looked up."""
         running = [at for at, column in enumerate(columns) if self.runs(column)]
         if len(running) > 1:
@@ -265,7 +264,7 @@ class Generators(Walker):
             for name in [one for one in own if "." in one and int(one.split(".")[1]) >= since]:
                 del own[name]
 
-    def _pushed(self, over: Any, action: Action, node: ast.AST) -> Ways:
+    def _pushed(self, over: Any, action: Action, node: ast.AST) -> LoopEnds:
         """Writes a generator, with the action where it yields."""
         name = self.serial()
         loop = Loop(list(self.frames))

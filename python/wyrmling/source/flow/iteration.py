@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..abstract.frames import LoopCode, LoopEnds
 from ..abstract.join import Incoming
 from ..abstract.raising import Ended
 from ..abstract.state import DictContents, GrownContents, ListContents, addresses
@@ -75,9 +76,7 @@ class Iteration(Walker):
         ended, left = self.ways_through(over, action, node)
         self.meet([*ended, *left], node)
 
-    def ways_through(
-        self, over: Any, action: Callable[[Any], None], node: ast.AST
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    def ways_through(self, over: Any, action: Callable[[Any], None], node: ast.AST) -> LoopEnds:
         """Goes through something: the paths on which it ended, and those that left it."""
         if (parted := chosen(over)) is not None:
             return self._through_choice(*parted, action, node)
@@ -114,7 +113,7 @@ class Iteration(Walker):
         made: Callable[[Any], Any],
         action: Callable[[Any], None],
         node: ast.AST,
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    ) -> LoopEnds:
         """Goes through what ``made`` makes of each thing that a choice may be, each on its way."""
         ended: list[Incoming] = []
         left: list[Incoming] = []
@@ -131,7 +130,7 @@ class Iteration(Walker):
 
     def _through_list(
         self, over: Reference, action: Callable[[Any], None], node: ast.AST
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    ) -> LoopEnds:
         """A list, which the body may change: what it holds is looked up at each step."""
         at = 0
 
@@ -149,7 +148,7 @@ class Iteration(Walker):
 
         try:
             with self.holding(over):
-                return self.set_apart(lambda: self.unrolled(condition, body, None, node))
+                return self.set_apart(lambda: self.unrolled(LoopCode(condition, body, None, node)))
         except Grew:
             if not self.loosened(over, node):
                 raise
@@ -157,7 +156,7 @@ class Iteration(Walker):
 
     def _through_dict(
         self, kind: str, over: Reference, action: Callable[[Any], None], node: ast.AST
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    ) -> LoopEnds:
         """A dict or a view of it: the body may change its values, but not its keys."""
         keys = self.contents(over, node).keys
         at = 0
@@ -177,11 +176,11 @@ class Iteration(Walker):
             action(item)
 
         with self.holding(over):
-            return self.unrolled(condition, body, None, node)
+            return self.unrolled(LoopCode(condition, body, None, node))
 
     def _one_by_one(
         self, items: list[Any], action: Callable[[Any], None], node: ast.AST, over: Any
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    ) -> LoopEnds:
         # A tuple stays what it is, whatever becomes of the objects in it.
         looked_at = [] if isinstance(over, Tuple) else addresses(over)
         before = {address: self.state.heap[address] for address in looked_at}
@@ -203,7 +202,7 @@ class Iteration(Walker):
             return Known(left > 0)
 
         with self.holding(over, *items):
-            return self.unrolled(condition, body, None, node)
+            return self.unrolled(LoopCode(condition, body, None, node))
 
     def counted(self, over: Any, node: ast.AST) -> tuple[Any, Callable[[Any], Any]] | None:
         """The length of what any item can be had of by a computed index, and how."""
@@ -284,9 +283,7 @@ class Iteration(Walker):
             return scaled
         return self.binary("Add", over.start, scaled, node)
 
-    def _over_range(
-        self, over: Range, action: Callable[[Any], None], node: ast.AST
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    def _over_range(self, over: Range, action: Callable[[Any], None], node: ast.AST) -> LoopEnds:
         """A range: a loop with the number itself as its counter."""
         known = self._range_count(over, node) if known_range(over) else None
         step = self.constant_of(over.step, node, "a range of a computed step", "write the step")
@@ -313,7 +310,7 @@ class Iteration(Walker):
         count = None if known is None else known.object
         turns = Turns(count, sources_of(*over.parts), settle)
         with self.holding(over):
-            found = self.loop(condition, body, advance, node, turns)
+            found = self.loop(LoopCode(condition, body, advance, node), turns)
         for incoming in [*found[0], *found[1]]:
             incoming.state.environments[-1].pop(name, None)
         return found
@@ -325,7 +322,7 @@ class Iteration(Walker):
         action: Callable[[Any], None],
         node: ast.AST,
         over: Any,
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    ) -> LoopEnds:
         """A loop that counts."""
         name = self.serial()
         names = self.state.environments[-1]
@@ -351,7 +348,7 @@ class Iteration(Walker):
         known = length.object if isinstance(length, Known) else None
         with self.holding(over):
             turns = Turns(known, sources_of(length), settle)
-            found = self.loop(condition, body, step, node, turns)
+            found = self.loop(LoopCode(condition, body, step, node), turns)
         for incoming in [*found[0], *found[1]]:
             incoming.state.environments[-1].pop(name, None)
         return found

@@ -32,7 +32,7 @@ from ..abstract.columns import (
     single_forms,
     unchanged,
 )
-from ..abstract.join import Incoming
+from ..abstract.frames import LoopCode, LoopEnds
 from ..abstract.state import ArrayContents, GrownContents, ListContents
 from ..abstract.values import (
     INTEGERS,
@@ -368,7 +368,7 @@ class Grown(Walker):
 
     def through_grown(
         self, over: Reference, action: Callable[[Any], None], node: ast.AST
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    ) -> LoopEnds:
         """A list, which the body may change: what it holds is looked up at each step."""
         name = self.serial()
         self.state.environments[-1][name] = Known(0)
@@ -384,7 +384,7 @@ class Grown(Walker):
             action(self.item(over, at, node))
 
         with self.holding(over):
-            found = self.loop(condition, body, None, node)
+            found = self.loop(LoopCode(condition, body, None, node))
         for incoming in [*found[0], *found[1]]:
             incoming.state.environments[-1].pop(name, None)
         return found
