@@ -114,7 +114,7 @@ class Iteration(Walker):
         action: Callable[[Any], None],
         node: ast.AST,
     ) -> LoopEnds:
-        """Goes through what ``made`` makes of each thing that a choice may be, each on its way."""
+        """Goes through what ``made`` makes of each thing that a choice may be, each on its path."""
         ended: list[Incoming] = []
         left: list[Incoming] = []
 
