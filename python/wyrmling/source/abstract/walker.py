@@ -20,7 +20,7 @@ from ..text import refuse
 from ..text.names import Scope
 from .columns import Packed, Retag
 from .frames import Frame
-from .join import Conflict, Incoming, Merge, Path, Slot
+from .join import Conflict, Incoming, KeyPath, Merge, Slot
 from .raising import Ended, Raising
 from .state import Contents, ListContents, State, computed_items, gets_iterator
 from .values import (
@@ -397,7 +397,7 @@ class Walker(Raising):
         self,
         arrived: list[Incoming],
         block: int | None,
-        forced: dict[Path, Hashable],
+        forced: dict[KeyPath, Hashable],
         grows: bool = False,
     ) -> Merge:
         """A merge whose parameters are those of a block; None only looks what it would be. With

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..abstract.frames import Loop, LoopCode, LoopEnds
-from ..abstract.join import Conflict, Incoming, Path
+from ..abstract.join import Conflict, Incoming, KeyPath
 from ..abstract.raising import Ended
 from ..abstract.values import Known, sources_of
 from ..abstract.walker import (
@@ -318,7 +318,7 @@ class Loops(Walker):
 
     def _in_blocks(self, code: LoopCode, fresh: bool, grows: bool) -> LoopEnds:
         entry, block, marks = self.state, self.state.block, self._marks()
-        forced: dict[Path, Hashable] = {}
+        forced: dict[KeyPath, Hashable] = {}
         backs: list[Incoming] = []
         for _ in range(MOST_WALKS):
             self._rewind(entry, block, marks)

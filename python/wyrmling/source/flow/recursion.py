@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..abstract.join import Conflict, Incoming, Path, Slot
+from ..abstract.join import Conflict, Incoming, KeyPath, Slot
 from ..abstract.raising import Ended
 from ..abstract.state import State, bases_of, names_of, reachable
 from ..abstract.values import (
@@ -158,7 +158,7 @@ class Recursions(Loops):
             entry = State(before.block, [*nothing, bound], dict(before.heap))
             start = Incoming(entry)
             block, marks = entry.block, self._marks()
-            forced: dict[Path, Hashable] = {}
+            forced: dict[KeyPath, Hashable] = {}
             result: Result | None = None
             calls: list[InnerCall] = []
             for _ in range(MOST_WALKS):
