@@ -319,8 +319,8 @@ class FactorModel(VectorModel):
         """A parameter: what is known of it, and for new rows random vectors or biases of 0."""
         rows = self._first(name, task.data.n_users, task.data.n_items, task.rng)
         if name in ("users", "items"):
-            # The vector of a user or item without interactions starts at 0 and not at random, for
-            # training may not change it: scores are then those of biases, as for a new user.
+            # Nothing is learnt of who had nothing, and of what nobody had but where it is drawn to
+            # be compared with: scores are those of biases, as for a new user, and not noise.
             of = users_of(task.seen) if name == "users" else task.seen.indices
             rows[np.bincount(of, minlength=len(rows)) == 0] = 0.0
         if name == "bias" and task.data.values is not None:
