@@ -1,11 +1,13 @@
 """Documentation: the examples of the native module run, everything public has a docstring, and the
-pages name files and modules that are there."""
+pages and comments name files and modules that are there."""
 
 import doctest
 import inspect
+import io
 import re
 import runpy
 import textwrap
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -154,6 +156,27 @@ def missing(page: str) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: Path(page).name)
 def test_pages_name_files_that_are_there(page):
     assert missing((ROOT / page).read_text("utf-8")) == []
+
+
+def comments(file: Path) -> list[str]:
+    """The comments of a file of Rust; those of one of Python, and its docstrings."""
+    text = file.read_text("utf-8")
+    if file.suffix == ".rs":
+        return re.findall(r"//.*", text)
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return [one.string for one in tokens if one.string.startswith(("#", '"""', 'r"""'))]
+
+
+def test_comments_name_files_that_are_there():
+    present, found, lacking = paths(), 0, []
+    for file in [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.[pr][ys]")]:
+        for term in re.findall(r"``?([^`\s]+)``?", "\n".join(comments(file))):
+            if re.fullmatch(rf"[.\w][\w./-]*{ENDINGS}", term):
+                found += 1
+                if term.removeprefix("./") not in present:
+                    lacking.append(f"{file.relative_to(ROOT)}: {term}")
+    assert found > 80
+    assert lacking == []
 
 
 def test_names_of_no_file_are_found():

@@ -2,8 +2,8 @@
 
 Factors are unique but for signs (and for turns, where values coincide), and LAPACK's choice is no
 convention that could be copied. A function of them must be the same whether it is traced or not, so
-that NumPy computes them for variables too, and in frozen programs. Whoever wants a convention, or a
-program that does not call back, takes ``wyrmling.linalg``.
+that NumPy computes them for variables too, and in frozen programs. ``wyrmling.linalg`` has the
+same with a convention for signs, in programs that do not call NumPy.
 
 Limits: of a wide matrix NumPy computes Q and the part of R that belongs to it; the columns beyond
 that are Q's product with the matrix, equal to NumPy's but for rounding.

@@ -103,7 +103,7 @@ class Progress:
 class Bytes:
     """Shows how many bytes of a download have come, of how many.
 
-    Without tqdm there is a line for each tenth, or for each 16 MiB where nobody knows how many.
+    Without tqdm there is a line for each tenth, or for each 16 MiB where the total is not known.
     """
 
     def __init__(self, name: str) -> None:

@@ -240,7 +240,7 @@ impl<T: Element> Dense<T> {
         }
     }
 
-    /// The shape, and the elements for writing if nobody else holds them.
+    /// The shape, and the elements for writing if they are not shared.
     #[inline]
     pub(crate) fn parts_mut(&mut self) -> Option<(&[usize], &mut [T])> {
         let data = match &mut self.data {
@@ -261,7 +261,7 @@ impl<T: Element> Dense<T> {
         }
     }
 
-    /// As [`block`](Self::block), for writing, if nobody else holds them.
+    /// As [`block`](Self::block), for writing, if they are not shared.
     #[inline]
     pub(super) fn block_mut(&mut self) -> Option<&mut [T]> {
         match &mut self.data {
@@ -289,7 +289,7 @@ impl<T: Element> Dense<T> {
         }
     }
 
-    /// Whether somebody else has the elements too, as far as is known now.
+    /// Whether the elements are shared, as far as is known now.
     pub(super) fn is_shared(&self) -> bool {
         match &self.data {
             Data::One(_) => false,

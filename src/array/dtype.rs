@@ -1,6 +1,6 @@
 //! The element types: `f32` and `f64` carry numbers, `u32` carries row indices.
 //!
-//! What kernels are generic over is [`Real`](crate::simd::Real), which knows nothing of tags.
+//! Kernels are generic over [`Real`](crate::simd::Real), the types themselves, without this tag.
 //! Indices are a type of their own and never take part in arithmetic; 32 bits address 4 billion
 //! rows and halve the memory of a column of ids.
 

@@ -302,7 +302,7 @@ impl Array {
         with_dense!(self, d => d.set_shape(shape));
     }
 
-    /// Whether somebody else has the elements too, as far as is known now.
+    /// Whether the elements are shared, as far as is known now.
     pub(crate) fn is_shared(&self) -> bool {
         with_dense!(self, d => d.is_shared())
     }
@@ -380,7 +380,7 @@ impl Array {
         })
     }
 
-    /// Becomes a copy of another array: in its own memory, if it has the type and nobody else holds it.
+    /// Becomes a copy of another array: in its own memory, if it has the type and is not shared.
     ///
     /// # Errors
     /// As [`copy_of`](Self::copy_of); nothing is changed then.
@@ -391,8 +391,8 @@ impl Array {
         Ok(())
     }
 
-    /// Changes the elements to others, if these are as many and of the same type, and nobody else holds the
-    /// array; whether it did.
+    /// Changes the elements to others, if these are as many and of the same type, and the array is not
+    /// shared; whether it did.
     pub(crate) fn overwrite(&mut self, elements: Slice<'_>) -> bool {
         match (self, elements) {
             (Array::F32(to), Slice::F32(elements)) => to.overwrite(elements),

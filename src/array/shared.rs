@@ -18,13 +18,13 @@ impl<T> Shared<T> {
         Shared(Arc::new(value))
     }
 
-    /// Whether somebody else has it too, as far as is known now.
+    /// Whether it is shared, as far as is known now.
     #[inline]
     pub(crate) fn is_shared(&self) -> bool {
         Arc::strong_count(&self.0) != 1
     }
 
-    /// What this points to, for writing, if nobody else has it.
+    /// What this points to, for writing, if it is not shared.
     #[inline]
     pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
         if self.is_shared() {
@@ -40,14 +40,14 @@ impl<T> Shared<T> {
         Some(unsafe { &mut *Arc::as_ptr(&self.0).cast_mut() })
     }
 
-    /// What this points to, if nobody else has it, else this.
+    /// What this points to, if that is not shared, else this.
     pub(crate) fn try_unwrap(self) -> Result<T, Self> {
         Arc::try_unwrap(self.0).map_err(Shared)
     }
 }
 
 impl<T: Clone> Shared<T> {
-    /// What this points to, for writing; a copy first, if somebody else has it.
+    /// What this points to, for writing; a copy first, if it is shared.
     pub(crate) fn make_mut(&mut self) -> &mut T {
         if self.is_shared() {
             *self = Shared::new(T::clone(self));
@@ -58,7 +58,7 @@ impl<T: Clone> Shared<T> {
         }
     }
 
-    /// What this points to; a copy, if somebody else has it.
+    /// What this points to; a copy, if it is shared.
     pub(crate) fn unwrap_or_clone(self) -> T {
         self.try_unwrap().unwrap_or_else(|shared| T::clone(&shared))
     }

@@ -1,6 +1,6 @@
 //! Borrowed arrays: what kernels read and write.
 //!
-//! A kernel never sees who owns the memory: an [`Array`](super::Array), a
+//! Kernels take slices, whatever owns the memory: an [`Array`](super::Array), a
 //! program's arena or a scratch buffer. Element types were checked when the
 //! operator inferred its result, so asking a slice for another type is a bug of
 //! this crate and panics.
@@ -67,7 +67,7 @@ impl<'a> View<'a> {
         View { shape, data }
     }
 
-    /// Checks that there are as many elements as the shape says, which nobody has compared; `name` is for
+    /// Checks that there are as many elements as the shape says, which has not been compared before; `name` is for
     /// the message.
     ///
     /// # Errors

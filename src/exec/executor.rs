@@ -1,7 +1,8 @@
 //! Running a plan: one thread's memory, used again for every run.
 //!
-//! After its construction an executor allocates nothing, as long as the operators' own
-//! kernels do not, but for gradients of bags, which are as long as each run has them. Tables are read by moves that may race with other workers.
+//! After its construction an executor allocates nothing, as long as the operators' own kernels do not, but for
+//! gradients of bags, whose length differs from run to run. Tables are read by moves that may race with other
+//! workers.
 
 use std::sync::Arc;
 

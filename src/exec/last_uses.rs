@@ -1,8 +1,8 @@
 //! Where values are read for the last time.
 //!
-//! Whoever runs a function takes an operand there instead of sharing it: an array that nobody else
-//! holds can be changed in place ([`Operator::update`](crate::rules::Operator::update)), and memory is
-//! free early.
+//! What runs a function takes an operand there instead of sharing it. So an array of which there is no other
+//! owner can be changed in place ([`Operator::update`](crate::rules::Operator::update)), and memory is free
+//! early.
 
 use crate::ir::{Cfg, Expression, Function, ValueId, each_range};
 

@@ -1,4 +1,4 @@
-//! Rows looked up in tables, on the way to whoever reads them.
+//! Lookups of rows in tables, as steps of a plan.
 //!
 //! Rows are copied, because an update must see them as they were when its batch began, and
 //! because other workers may change the table meanwhile. Where the first to read them is a

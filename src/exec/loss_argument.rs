@@ -1,4 +1,4 @@
-//! What the arguments of a loss of one sample stand for.
+//! The arguments of a loss of one sample, by what they stand for: parts of the sample, constants and parameters.
 
 use crate::error::{Error, Result};
 use crate::ir::Datum;

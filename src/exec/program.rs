@@ -1,4 +1,7 @@
 //! Programs: frozen graphs that any thread can run.
+//!
+//! A program is a function of one block with its adjoint, both as they were derived. Plans for the shapes of its
+//! inputs are made when these first come, and those used last are kept ([`plan_cache`](super::plan_cache)).
 
 use std::collections::HashMap;
 use std::fmt;

@@ -2,7 +2,7 @@
 //!
 //! Where the adjoint ends in a value that is scattered, or in the sum of several, the gradient of a
 //! parameter is not computed as an array: the function returns what would be scattered, the rows and
-//! their numbers, and the plan carries these to whoever applies them.
+//! their numbers, and the plan has these for the optimizer.
 //!
 //! Whether it is so is decided by the function as it was written, before it is simplified, so that
 //! programs leave rows where graphs do.

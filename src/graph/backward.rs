@@ -220,8 +220,8 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     if takes_program {
         kept_program::count(root, arrived.iter().map(|(leaf, g)| (*leaf, g)));
     }
-    // All are there before a leaf gets one. Only for a copy of an old gradient that somebody else
-    // holds may memory lack after that: the leaves before then have theirs.
+    // All are there before a leaf gets one. Only for a copy of an old gradient that is
+    // shared may memory lack after that: the leaves before then have theirs.
     for (leaf, g) in arrived {
         let g = g.into_gradient()?;
         match leaf.kind() {

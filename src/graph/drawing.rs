@@ -1,8 +1,7 @@
 //! A graph to be drawn: its nodes in order, with their values in short.
 //!
-//! What is shown is bounded by a number of nodes, for a graph may have more than anybody
-//! can look at: those nearest to the root, which is where questions start. Nothing is
-//! copied but a few numbers a node, however large the arrays and tables.
+//! At most a given number of nodes is shown, those nearest to the root, since a graph may have
+//! thousands. Nothing is copied but a few numbers a node, however large the arrays and tables.
 
 use std::collections::{HashMap, VecDeque};
 

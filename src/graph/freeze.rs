@@ -1,8 +1,8 @@
 //! Freezing: from a graph to a program.
 //!
 //! Every node becomes one value of a straight [`ir`](crate::ir) function, parents first, and every
-//! leaf a parameter of it; nodes of one trained parameter are one. What the function then becomes,
-//! its gradient included, is [`Program::new`]'s affair.
+//! leaf a parameter of it; nodes of one trained parameter are one. [`Program::new`] derives its
+//! gradient, and both are simplified when a plan is made.
 //!
 //! Limits: the operators are those that ran when the graph was built. A branch or loop of the
 //! caller's on values is not in the graph, and so not in the program.

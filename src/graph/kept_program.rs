@@ -5,8 +5,8 @@
 //! found other values below, and after [`PASSES`] of them keeps its [`BoundProgram`]. The program takes over only
 //! if it gives the gradients of that pass to the bit.
 //!
-//! The nodes know nothing of it: values are computed when somebody asks for them, but for the root's, which is
-//! there while nothing has changed ([`value`]). Where the program fails, the walk does, and its error is
+//! The program leaves the nodes as they were: their values are computed when they are read, but for the root's,
+//! which is there while nothing has changed ([`value`]). Where the program fails, the walk does, and its error is
 //! reported. A hook anywhere in this thread ends all programs, and counting begins anew, to four times as many
 //! passes.
 //!

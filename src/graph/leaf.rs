@@ -371,7 +371,7 @@ impl Variable<InputNode> {
         Self::new(value)
     }
 
-    /// Sets the value to copies of elements, in the memory of the old value where nobody else holds that.
+    /// Sets the value to copies of elements, in the memory of the old value where that is not shared.
     /// The shape stays if they are as many; an input with one axis may get another length.
     ///
     /// ```

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::rules::{Internal, OpRef};
 use crate::table::{Gradient, Param, changes};
 
-/// A node of a graph, shared by whoever uses it.
+/// A node of a graph, shared by the nodes and handles that use it.
 ///
 /// `Variable<Operation<Mul, (Parameter, Input)>>` knows its whole expression;
 /// `Variable` alone ([`boxed`](Self::boxed)) has forgotten it, for expressions that grow
@@ -308,8 +308,8 @@ pub enum Kind<'a> {
 
 /// A node as walks over the graph (backward, refresh, freeze) see it, once each. They keep their own stacks.
 ///
-/// What a walk does to a node, walks alone do: it counts on what they did before, and what others leave at a
-/// node would be taken for theirs. So it takes what nobody else can name.
+/// The methods by which a walk changes a node are for walks alone: a walk takes what it finds at a node for what
+/// walks have left there. So they have an argument of a type that other crates cannot name.
 ///
 /// ```compile_fail
 /// use wyrmling::graph::{Node, Parents};

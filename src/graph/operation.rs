@@ -72,7 +72,7 @@ pub trait Parents: 'static {
     fn release(self, into: &mut Vec<Rc<dyn Node>>);
     /// Calls `f` with the parents' cores.
     fn with_cores<R>(&self, f: impl FnOnce(&[&Core]) -> R) -> R;
-    /// Whether somebody else holds each parent, so that dropping this drops no node. May be
+    /// Whether each parent is shared, so that dropping this drops no node. May be
     /// `false` too often. The same node can be a parent several times.
     fn shared(&self) -> bool;
 }

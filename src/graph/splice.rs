@@ -1,8 +1,8 @@
 //! Splicing: the operators of a graph, appended to a function that is being built.
 //!
-//! Whoever reads Python's code calls NumPy's functions on inputs that stand for values of the function,
-//! and has what they recorded written into it, as freezing writes a whole graph. Constants stay
-//! constants.
+//! Where a Python function is read (`python/wyrmling/source`), NumPy's functions are called on inputs that
+//! stand for values of the ir. What they record is appended here, as freezing writes a whole graph. Constants
+//! stay constants.
 //!
 //! Limits: as for freezing. What is below must be one of the inputs or a constant: a parameter, or a
 //! variable that a gradient is recorded for, would be another argument of the function.
@@ -61,7 +61,7 @@ pub(crate) fn splice(
         match places.get(&leaf.address()) {
         Some(&id) => Ok(id),
         None => match leaf.kind() {
-            // An argument that somebody differentiates by is a constant to all but them.
+            // An argument of a function that is being differentiated looks like a constant, and is none.
             Kind::Constant if !leaf.differentiable() => Ok(builder.fixed(leaf.value()?)),
             _ => Err(Error::Type(
                 "splice: a parameter, input or variable that records a gradient is below an output, \

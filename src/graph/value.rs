@@ -197,7 +197,7 @@ impl From<Gradient> for Value {
 /// Applies an operator to values at once.
 ///
 /// `reuse` may hold the memory of an earlier result, which is written again if it
-/// has the right type and nobody else holds it.
+/// has the right type and is not shared.
 ///
 /// # Errors
 /// Whatever [`Operator::infer`] (where it is asked: [`Operator::kernel`]) and [`Operator::eval`]
@@ -314,7 +314,7 @@ fn alike<'v>(args: &[&'v Value]) -> Option<(DType, &'v [usize], [Slice<'v>; MOST
     common.map(|(dtype, shape)| (dtype, shape, slices))
 }
 
-/// Memory for a result: that of an earlier one, if it has the type and nobody else holds it.
+/// Memory for a result: that of an earlier one, if it has the type and is not shared.
 #[inline]
 fn memory(reuse: Option<Array>, dtype: DType, shape: &[usize]) -> Result<Array> {
     let fits = |old: &mut Array| {

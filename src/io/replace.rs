@@ -142,7 +142,7 @@ fn create(destination: &Path) -> io::Result<(File, PathBuf)> {
 }
 
 /// Removes the temporary files of a directory whose writers are dead. What cannot be removed
-/// stays: it is in nobody's way.
+/// stays: new files have other names.
 fn remove_left_over(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else {
         return;

@@ -473,7 +473,7 @@ fn read_header(source: &mut dyn Read, len: u64) -> Result<(Metadata, u64)> {
     Ok((header, end))
 }
 
-/// The error of a file that the system refused, which whoever knows its name adds to.
+/// The error of a file that the system refused, without its name, which callers add.
 fn refused(error: std::io::Error) -> Error {
     Error::File(error.to_string(), error.kind())
 }

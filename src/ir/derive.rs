@@ -5,8 +5,9 @@
 //! printed, simplified and differentiated again, in either mode.
 //!
 //! Limit: functions of one block of arrays, which is what plans are made of. [`vjp`](super::vjp()) and
-//! [`jvp`](super::jvp()) take functions of any blocks. They do not serve here: plans compare the types of
-//! all that rules made again, for other lengths, and those two tell nobody.
+//! [`jvp`](super::jvp()) take functions of any blocks. They do not serve here: when a plan is made
+//! for other lengths, the types of all that rules made are compared again, and those two do not say which
+//! instructions these are.
 
 use super::builder::Builder;
 use super::function::{Function, Instruction, Terminator, ValueId};

@@ -5,7 +5,7 @@
 //!
 //! **Leaving.** What a function does not compute, as an integer beyond 64 bits, it leaves: a
 //! [`Guard`](Expression::Guard) or a scalar operator that fails ends the run with the number of an
-//! exit, and whoever runs the function goes on in another way. A function has no effect until it
+//! exit, and the caller goes on in another way. A function has no effect until it
 //! returns, so nothing is half done.
 //!
 //! **Tapes.** A function may keep what it will read in the opposite order: `Push` appends a record to

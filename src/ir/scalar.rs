@@ -3,7 +3,7 @@
 //!
 //! They follow Python: division and remainder round to minus infinity, shifts count bits of an
 //! integer of any size. Integers are of 64 bits, so an operator whose result does not fit fails, and
-//! whoever runs the function leaves it there. It fails as well where Python raises.
+//! the run ends there, at an exit. It fails as well where Python raises.
 
 use std::fmt;
 

@@ -12,7 +12,7 @@
 //!
 //! Limits: where a sum of squares grows beyond the numbers of its type, `lr g / √∞` would be
 //! 0 and the parameter would stand still from there on, silently. Such a step makes the
-//! parameter NaN instead, which whoever applies it finds and reports.
+//! parameter NaN instead, which is found and reported when it is applied.
 
 use smallvec::{SmallVec, smallvec};
 

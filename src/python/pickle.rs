@@ -142,7 +142,7 @@ impl PyOptimizer {
                 (lr, beta1, beta2, eps, l2, clip, per).into_pyobject(py)?
             }
         };
-        // It may wait for whoever changes a parameter.
+        // It may wait for a thread that changes a parameter.
         let snapshots = py.detach(|| optimizer.snapshot())?;
         let state = PyList::empty(py);
         for Snapshot { table, slots } in snapshots {

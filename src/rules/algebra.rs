@@ -31,8 +31,8 @@ pub trait Algebra {
     fn constant(&self, value: f64, dtype: DType) -> Id;
     /// Takes the first error since it was last asked for.
     fn take_error(&self) -> Option<Error>;
-    /// Whether it is plain that no error waits to be taken and that two values have one element type
-    /// and one shape. `false` says nothing: whoever asks then looks himself.
+    /// Whether it is known without a look at them that no error waits to be taken and that two values have one
+    /// element type and one shape. With `false` neither is known, and the caller compares.
     fn is_sound(&self, _a: Id, _b: Id) -> bool {
         false
     }

@@ -1,6 +1,6 @@
 //! The algebraic form of an operator, which the optimiser and gradients use to rewrite expressions.
 
-/// The form of an operator. Whoever relies on one compares the types too, so that an operator that
+/// The form of an operator. Code that relies on one compares the types too, so that an operator that
 /// claims a form which is not its own gives wrong numbers and no more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

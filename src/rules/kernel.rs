@@ -277,7 +277,7 @@ impl Kernel {
     /// and nothing is copied.
     ///
     /// # Errors
-    /// What ends long work; [`Error::Value`] if somebody else has the elements of the result.
+    /// What ends long work; [`Error::Value`] if the elements of the result are shared.
     ///
     /// # Panics
     /// As [`apply`](Self::apply).

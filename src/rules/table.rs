@@ -20,7 +20,7 @@ pub struct Entry {
     pub source: &'static str,
     /// What an elementwise operator is called, and compared with.
     pub reference: Option<Reference>,
-    /// What it is for, if only gradients or other functions are made of it and nobody writes it.
+    /// What it is for, if gradients or other functions are made of it and users cannot write it.
     pub internal: Option<&'static str>,
     /// Operands to test it on.
     pub cases: fn() -> Vec<Case>,

@@ -1,4 +1,5 @@
-//! What the normal equations of a side of a factorisation have in common; see [`super::least_squares()`].
+//! The part of the normal equations that all rows of a side of a factorisation have in common: see
+//! [`super::least_squares()`].
 
 use super::csr_matrix::CsrMatrix;
 

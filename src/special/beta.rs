@@ -1,4 +1,7 @@
 //! The beta function, its logarithm, and its partial derivatives of any order.
+//!
+//! Partial derivatives are coefficients of a Taylor series in two variables, that of the exponential of the
+//! logarithm; where its terms would cancel, and next to poles, other formulas take its place.
 
 use std::f64::consts::PI;
 

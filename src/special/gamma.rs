@@ -1,4 +1,7 @@
 //! The gamma function, its reciprocal, its logarithm, and their derivatives of any order.
+//!
+//! A derivative of the function is the function times a coefficient of Taylor's series of the exponential of its
+//! logarithm, whose own coefficients are polygamma functions: nothing overflows before the result does.
 
 use std::f64::consts::{E, PI};
 

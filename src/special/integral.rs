@@ -1,4 +1,7 @@
 //! Exponential, sine and cosine integrals, and complete elliptic integrals.
+//!
+//! Near zero they are power series, farther out continued fractions or asymptotic series; the elliptic ones are by
+//! the arithmetic-geometric mean. Each function says its formulas.
 
 use std::f64::consts::{EULER_GAMMA, FRAC_PI_2, PI};
 

@@ -8,8 +8,8 @@
 //! A file is in the safetensors format ([`tensors`]). For each parameter it holds `parameter.NAME`, and
 //! `state.NAME.SLOT` for each array that the optimizer keeps beside it
 //! ([`Rule::slot_names`](crate::optim::Rule::slot_names)); `training`, the UTF-8 of an object of JSON, has the
-//! number of epochs and the optimizer's settings: a tensor, since tensors have checksums. It need not be trusted: whatever it holds ends in what fits the parameters, or in an
-//! error, and nothing is changed then.
+//! number of epochs and the optimizer's settings: a tensor, since tensors have checksums. A file need not be
+//! trusted: reading it ends in what fits the parameters, or in an error, which changes nothing.
 //!
 //! Limit: the names of all tensors together have some 512 KB, for a header has 1 MB.
 

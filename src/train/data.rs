@@ -1,4 +1,4 @@
-//! What a program's inputs are filled from.
+//! Staged data: the values of the next batches, from which a program's inputs are filled.
 //!
 //! Values of many batches are copied and drawn at a time ("staged"), so that the loops over columns
 //! and random numbers are long enough to run at full speed. A batch is a slice of what is staged; it

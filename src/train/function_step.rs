@@ -4,8 +4,8 @@
 //! The function runs once a sample, on values that are made of what is staged. Gradients of rows are
 //! collected as they come, others are added up; both are applied when the batch is computed.
 //!
-//! A function that is left computes nothing: its batch is not applied, and the sample is kept, so that
-//! whoever trains can say what Python does with it.
+//! A function that is left computes nothing: its batch is not applied, and the number of the sample is kept,
+//! for which the caller then runs the Python function.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a training run reports.
+//! The record that a training run returns, and what its observer answers after each epoch.
 
 /// The record of a run, one entry an epoch.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -117,7 +117,7 @@ def once():
     """Functions are read once for arguments that are written the same, whatever is made of them,
     and each transform of one is made once.
     """
-    real = chained.specialise, choose.program
+    real = chained.read_function, choose.program
     kept = {}
 
     def remembered(key, make):
@@ -134,7 +134,7 @@ def once():
     def written(tree):
         return repr(tree), tuple(map(type, leaves(tree)))
 
-    def specialise(f, args, kwargs, **options):
+    def read_function(f, args, kwargs, **options):
         key = (f, written(args), written(kwargs), repr(options))
         return remembered(key, lambda: real[0](f, args, kwargs, **options))
 
@@ -142,11 +142,11 @@ def once():
         key = (f, repr(chain), written(arguments.args), written(arguments.kwargs), repr(options))
         return remembered(key, lambda: real[1](f, chain, arguments, **options))
 
-    chained.specialise, choose.program = specialise, program
+    chained.read_function, choose.program = read_function, program
     try:
         yield
     finally:
-        chained.specialise, choose.program = real
+        chained.read_function, choose.program = real
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ import struct
 
 import numpy as np
 
-from wyrmling.source.compilation import specialise
+from wyrmling.source.interpreter import read_function
 
 
 class Left:
@@ -39,7 +39,7 @@ def same(a, b):
 
 def read(f, *args, **kwargs):
     """What the program of a function gives: its result, or ``Left``."""
-    made = specialise(f, args, kwargs)
+    made = read_function(f, args, kwargs)
     roots = (f, *args, *kwargs.values())
     given = [place.read(roots) for place in made.inputs]
     found = made.function.interpret(given)

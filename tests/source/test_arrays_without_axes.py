@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wyrmling as wy
-from wyrmling.source.types.singles import FUNCTIONS
+from wyrmling.source.types.zero_dimensional import FUNCTIONS
 
 ARRAYS = [
     "np.where(x > 0, x, 0.0)",

@@ -5,7 +5,7 @@ import pytest
 from reading import read, same
 
 import wyrmling as wy
-from wyrmling.source.compilation import specialise
+from wyrmling.source.interpreter import read_function
 from wyrmling.source.text.refuse import SourceError
 
 FACTOR = 1.25
@@ -112,7 +112,7 @@ def test_a_gradient_of_nothing_has_the_length_of_the_argument():
         first, second = wy.grad(lambda a, b: np.sum(a * a), argnums=(0, 1))(x, y)
         return np.sum(first) + np.sum(second) + len(second)
 
-    made = specialise(f, (np.ones(3), np.ones(3)), {})
+    made = read_function(f, (np.ones(3), np.ones(3)), {})
     same_length = made.function.interpret([np.ones(3), np.zeros(3)])
     assert made.build(same_length, (f,)) == f(np.ones(3), np.zeros(3))
     # A program leaves where it holds for the length that it saw alone.

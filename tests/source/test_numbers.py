@@ -15,7 +15,7 @@ import pytest
 from reading import Left, agrees, read, same
 
 import wyrmling as wy
-from wyrmling.source.compilation import specialise
+from wyrmling.source.interpreter import read_function
 
 INTEGERS = [0, 1, -1, 2, -2, 3, -7, 63, 64, 2**31, 2**53, 2**53 + 1, 2**62, 2**63 - 1, -(2**63)]
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1e-320, 1e308, -1e308, 2.0**53, 9.3e18]
@@ -71,7 +71,7 @@ UNARY = {
 def run(f, kinds, points):
     """What the program gives and what Python does, at each point."""
     samples = tuple(kind(1) for kind in kinds)
-    made = specialise(f, samples, {})
+    made = read_function(f, samples, {})
     for point in points:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

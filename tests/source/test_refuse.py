@@ -14,7 +14,7 @@ import pytest
 
 import wyrmling as wy
 from wyrmling import _core
-from wyrmling.source.compilation import Interpreter
+from wyrmling.source.interpreter import Interpreter
 from wyrmling.source.text import read, refuse
 from wyrmling.source.text.refuse import ABSTRACT, GROUPS, NEVER_MADE, TABLE
 

@@ -5,7 +5,7 @@ import pytest
 from reading import Left, agrees, read, same
 
 import wyrmling
-from wyrmling.source.compilation import specialise
+from wyrmling.source.interpreter import read_function
 from wyrmling.source.text.refuse import SourceError
 
 X = np.array([0.5, 1.5, -0.7])
@@ -31,7 +31,7 @@ def test_a_loop_holds_for_other_lengths():
             s += c[i] * c[-1 - i]
         return s
 
-    made = specialise(total, (X,), {})
+    made = read_function(total, (X,), {})
     # The sum of nothing is a float of Python's, any other is one of NumPy's.
     assert made.tagged
     for other in (np.arange(7.0), np.zeros(0)):
@@ -163,7 +163,7 @@ def test_rules_of_users_are_used_and_seen_when_they_change():
         return x
 
     agrees(f, 1.5)
-    made = specialise(f, (1.5,), {})
+    made = read_function(f, (1.5,), {})
     assert made.needs.missed((f, 1.5)) is None
     cube.defvjp(lambda g, y, x: 3 * g * x**2)
     assert made.needs.missed((f, 1.5)) is not None

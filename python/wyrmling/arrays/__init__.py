@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from .. import plain as _plain
 from .._core import replace
-from . import plainly
+from . import plain_arguments
 from .application import apply_along_axis, apply_over_axes, vectorize
 from .concatenators import c_, r_
 from .construction import (
@@ -283,7 +283,9 @@ def _public() -> dict[str, _plain.Function]:
     """The functions in their public form."""
     functions = {name: globals()[name] for name in __all__ if name != "array"}
     return {
-        name: _plain.public(function, __name__, plainly.FUNCTIONS.get(name) or _plain.numpys(name))
+        name: _plain.public(
+            function, __name__, plain_arguments.FUNCTIONS.get(name) or _plain.numpys(name)
+        )
         for name, function in functions.items()
         if not isinstance(function, type) and callable(function)
     }

@@ -1,7 +1,8 @@
 """Functions of lanes or numbers applied throughout an array.
 
-Each calls the function once for every lane or number. ``numpy.vectorize`` makes plain arrays of
-what it is given before a variable is asked; that of ``wyrmling`` takes variables.
+Each calls the function once for every lane or number. ``numpy.vectorize`` converts what it is
+given to plain arrays, without a call of ``__array_function__``, so that a variable raises
+TypeError; that of ``wyrmling`` takes variables.
 
 Limit: length-specialised (see the package).
 """

@@ -1,9 +1,10 @@
 """``r_`` and ``c_``: arrays written by indexing, joined.
 
-NumPy's make plain arrays of what they are given before anybody is asked; those of ``wyrmling`` take
-variables, in every form that NumPy's take: arrays, numbers, slices (``0:5``, ``0:1:5j``) and a
-leading string of integers, which says along which axis, how many axes there are at least, and where
-the axes of smaller arrays go.
+``np.r_`` and ``np.c_`` convert what they are given to plain arrays, without a call of
+``__array_function__``, so that a variable raises TypeError. Those of ``wyrmling`` take variables,
+in every form that NumPy's take: arrays, numbers, slices (``0:5``, ``0:1:5j``) and a leading string
+of integers, which says along which axis, how many axes there are at least, and where the axes of
+smaller arrays go.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Arrays made of numbers: filled with one, like another array, spaced along an axis, or powers.
 
-``numpy.full`` makes a plain array of what it is given before anybody is asked; that of ``wyrmling``
-takes a variable.
+``numpy.full`` converts what it is given to a plain array, without a call of
+``__array_function__``, so that a variable raises TypeError; that of ``wyrmling`` takes one.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .._core import Variable, concatenate, constant, expand_dims, fixed, stack
+from .._core import Variable, concatenate, constant, expand_dims, fixed, has_variable, stack
 from .operand import Array, Like, along, axis_of, integer, integers, itself, of_one_type
 from .output import finished
 from .shaping import astype, atleast_1d, atleast_2d, atleast_3d
@@ -87,15 +87,9 @@ def array(
 
 
 def _nested(item: Any) -> Any:
-    if isinstance(item, list | tuple) and any(_holds_variable(part) for part in item):
+    if isinstance(item, list | tuple) and has_variable((item,), {}):
         return stack([_nested(part) for part in item])
     return constant(item)
-
-
-def _holds_variable(item: Any) -> bool:
-    if isinstance(item, list | tuple):
-        return any(_holds_variable(part) for part in item)
-    return isinstance(item, Variable)
 
 
 @of_one_type

@@ -1,4 +1,4 @@
-"""What the array functions take, and axes as NumPy names them."""
+"""Arguments of the array functions: operands as variables, types that meet, axes, integers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def of_one_type(function: _Function) -> _Function:
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        # What has no name is one of any number of operands.
+        # Arguments beyond the names are those of ``*args``: operands.
         given = [*zip_longest(names[: len(args)], args), *kwargs.items()]
         kinds = _kinds([x for name, x in given if name not in _SETTINGS])
         single = np.dtype(np.float32)

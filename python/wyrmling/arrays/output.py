@@ -1,4 +1,4 @@
-"""What ``out=`` means: the variable or the plain array that is to hold a result."""
+"""``out=``: the variable or the plain array that is to hold a result, and its checks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import numpy as np
 from .._core import Variable, constant
 
 
-def takes_no_variable(text: str) -> TypeError:
-    """The error of what cannot be traced, known by an attribute as that of the native module."""
+def no_variable_error(text: str) -> TypeError:
+    """The error of what takes no variable. By its attribute ``mode="auto"`` knows that a function
+    cannot be traced, and reads it; the native module's have that too.
+    """
     error = TypeError(text)
     error.takes_no_variable = True  # type: ignore[attr-defined]
     return error
@@ -31,7 +33,7 @@ def finished(name: str, result: Any, out: Any, *, repeats: bool = False) -> Any:
             _check(name, np.shape(result), out.shape, repeats)
             out[...] = result
             return out
-        raise takes_no_variable(
+        raise no_variable_error(
             f"{name}: out: a plain array cannot take what is differentiated; make it by "
             "wyrmling.array(x) or np.zeros_like(v), or write x = x + v for x += v"
         )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._core import Variable, broadcast_like, concatenate, constant, fixed
+from .._core import Variable, broadcast_like, concatenate, constant, fixed, has_variable
 from .indexing import take
 from .operand import Like, along, axis_of
 from .quantiles import median
@@ -59,7 +59,7 @@ def _pairs(name: str, given: Any, ndim: int) -> list[tuple[Any, Any]]:
     if isinstance(given, Variable):
         wide = _core.broadcast_to(given, (ndim, 2))
         return [(wide[k, 0], wide[k, 1]) for k in range(ndim)]
-    if isinstance(given, list | tuple) and any(_has_variable(part) for part in given):
+    if isinstance(given, list | tuple) and has_variable((given,), {}):
         parts = [part if isinstance(part, list | tuple) else (part, part) for part in given]
         if len(given) == 2 and not any(isinstance(part, list | tuple) for part in given):
             parts = [(given[0], given[1])]
@@ -69,12 +69,6 @@ def _pairs(name: str, given: Any, ndim: int) -> list[tuple[Any, Any]]:
         return [(part[0], part[-1]) for part in parts]
     plain = np.broadcast_to(np.asarray(given), (ndim, 2))
     return [(before, after) for before, after in plain.tolist()]
-
-
-def _has_variable(part: Any) -> bool:
-    if isinstance(part, list | tuple):
-        return any(_has_variable(item) for item in part)
-    return isinstance(part, Variable)
 
 
 def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:

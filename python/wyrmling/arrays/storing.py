@@ -15,7 +15,7 @@ import numpy.typing as npt
 from .._core import Variable, broadcast_to, constant, fixed, sum, where
 from .joining import array
 from .operand import Array, Like, axis_of, integers, is_weak
-from .output import takes_no_variable
+from .output import no_variable_error
 from .predicates import value
 
 
@@ -23,7 +23,7 @@ def _target(name: str, a: Any) -> Variable:
     """What is stored in, which is a variable."""
     if isinstance(a, Variable):
         return a
-    raise takes_no_variable(
+    raise no_variable_error(
         f"{name}: a plain array cannot take what is differentiated; make it by wyrmling.array(x) "
         "or np.zeros_like(v)"
     )

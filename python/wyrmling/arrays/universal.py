@@ -17,7 +17,7 @@ from .. import _core
 from .._core import Variable, concatenate, constant, expand_dims
 from . import reductions
 from .operand import along, axis_of, integers, is_axis_of_number, is_weak, of_one_type, only_axis
-from .output import finished, takes_no_variable
+from .output import finished, no_variable_error
 from .predicates import value
 from .statistics import cumprod, cumsum, prod, scan
 
@@ -27,7 +27,7 @@ _DEFAULTS: dict[str, Any] = {"casting": "same_kind", "order": "K", "subok": True
 
 
 def _refused(name: str, arguments: Sequence[str]) -> TypeError:
-    return takes_no_variable(
+    return no_variable_error(
         f"{name}: the arguments {list(arguments)} have no meaning for variables; leave them out"
     )
 
@@ -133,7 +133,7 @@ def _at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
             "x[i] = np.hypot(x[i], v)"
         )
     if not isinstance(a, Variable):
-        raise takes_no_variable(
+        raise no_variable_error(
             f"{name}: a plain array cannot take what is differentiated; make it by "
             "wyrmling.array(x) or np.zeros_like(v)"
         )

@@ -113,7 +113,7 @@ def planted_preferences(
     """The signal in what :func:`make_interactions` makes of the same arguments.
 
     The probability that the first item of user u is i is ``users[u] @ items[i]``. No model ranks
-    better on average than these numbers do, which nobody knows who has the interactions alone.
+    better on average than these numbers do: they are the bound that models are measured against.
 
     Args:
         n_users: number of users.

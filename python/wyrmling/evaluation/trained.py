@@ -1,4 +1,4 @@
-"""What evaluation reads of a trained model: its ids, what it has seen, how it scores."""
+"""Trained models as evaluation sees them: ids, pairs in training and scores, for any kind."""
 
 from __future__ import annotations
 

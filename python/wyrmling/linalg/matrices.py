@@ -439,7 +439,7 @@ def cond(x: Like, p: float | str | Variable | None = None) -> Variable:
         values = svdvals(x)
         large, small = values[..., 0], values[..., -1]
         number = small / large if p == -2 else large / small
-        # 0 / 0 is of a matrix of zeros: others whose values are not numbers have none.
+        # 0 / 0 is that of a matrix of zeros: of elements that are NaN there are no singular values.
         return _core.where(number != number, np.inf, number)
     size = norm(x, p, (-2, -1))
     singular = slogdet(x).sign == 0.0

@@ -109,8 +109,8 @@ class ImplicitALS(VectorModel):
         by_user = self._confidences(amounts)
         by_item = by_user.transposed()
         users, items = self._start(task)
-        # A vector without interactions is 0; what is known of those that a model without histories
-        # has none of stays.
+        # A new vector without interactions is 0. One that was there stays, since a model that was
+        # saved without histories has no interactions for it.
         without = _counts(by_user) == 0, _counts(by_item) == 0
         known = 0 if task.start is None else len(task.start["items"])
         items[known:][without[1][known:]] = 0.0

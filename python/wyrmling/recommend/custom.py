@@ -155,13 +155,13 @@ class Custom(NegativeSampling):
         return self.loss
 
     def _scores_values(self) -> bool:
-        # What a loss that is not at hand has learnt from nobody knows.
+        # Without the loss, which files do not hold, a model may be of ratings: it counts as such.
         return not callable(self.loss) or "value" in _signature(self.loss)
 
     def _array_types(self) -> Mapping[str, ArrayType]:
         if callable(self.loss):
             return super()._array_types()
-        # Without the loss nobody knows which biases it has.
+        # Without the loss it is not known which biases the model has: any may be there.
         return {name: replace(kind, optional=name.endswith("bias")) for name, kind in TYPES.items()}
 
 

@@ -65,7 +65,7 @@ class EASE(SimilarityModel):
         return self.fitted.arrays["weights"][:, item]
 
     def _item_similarity(self, items: IndexArray) -> SimilarityScores:
-        # The items that having one speaks for.
+        # Items are similar to those that they raise the scores of: each is a history of one.
         rows = np.arange(len(items), dtype=np.uint32)
         each = _core.Csr(rows, items, len(items), len(self.item_ids))
         return SimilarityScores(each, self._weights())

@@ -1,4 +1,4 @@
-"""How the training of a model went: its loss and what it was worth, epoch by epoch."""
+"""The learning curve of a model: its loss, and metrics on validation data, epoch by epoch."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LearningCurve:
         return plot_history(self, axes)
 
     def copied(self) -> LearningCurve:
-        """A record that whoever has it may change."""
+        """A copy, whose lists the caller may change."""
         # As deepcopy, in a hundredth of its time: it is made after each epoch.
         validation = {name: list(values) for name, values in self.validation.items()}
         return replace(self, loss=[*self.loss], seconds=[*self.seconds], validation=validation)

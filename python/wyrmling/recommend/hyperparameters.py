@@ -65,7 +65,8 @@ Scale = Annotated[float, Bounds(above=0, most=10**9)]
 class Hyperparameters:
     """What models have in common as holders of hyperparameters: subclasses are dataclasses."""
 
-    # Hyperparameters of a base that a class makes nothing of: the command line does not offer them.
+    # Hyperparameters of a base class that this class ignores: the command line has no options for
+    # them.
     _unused: ClassVar[tuple[str, ...]] = ()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

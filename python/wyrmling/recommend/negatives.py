@@ -48,7 +48,7 @@ class NegativeSampling(FactorModel):
     ) -> wy.sampling.Sampler | wy.sampling.ScoredSampler:
         match self.sampling:
             case "popularity":
-                # An item of nobody's is drawn as one of a single user's.
+                # An item that no user had counts as if one had it, so that it is drawn too.
                 counts = self._counts
                 if counts is None:
                     counts = np.bincount(seen.indices, minlength=seen.shape[1])

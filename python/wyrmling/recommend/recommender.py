@@ -308,8 +308,8 @@ class Recommender(Stateful, ABC):
     def fold_in(self, history: Iterable[Id]) -> NewUser:
         """A user that the model was not trained on, by the items that they had.
 
-        The model stays as it is. Items that occur more than once count once. For somebody of whom
-        nothing is known items rank by what the model knows of them alone, or by number.
+        The model stays as it is. Items that occur more than once count once. For an empty history
+        items rank by what does not depend on the user, such as their biases, else by number.
 
         >>> model.recommend(model.fold_in(["tea", "rye"]))  # doctest: +SKIP
 

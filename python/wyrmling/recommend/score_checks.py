@@ -1,7 +1,7 @@
-"""Scores that single precision cannot hold: all that a model is asked refuses them in one way.
+"""Scores that are NaN or infinite: one error for all methods of a model.
 
-Vectors may be so large that products are infinite, and the sum of two such is no number. A number
-that is not there cannot be ranked, and of what is infinite nothing adds up.
+Vectors may be so large that their products overflow float32, and the sum of two infinities is NaN,
+which has no rank. The parts of an infinite score (``explain``) would not add up to it.
 """
 
 from __future__ import annotations

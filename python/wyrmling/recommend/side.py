@@ -1,7 +1,7 @@
-"""The vectors and biases of users, or of items, as sums of those of their features.
+"""One side of a factorisation machine, users or items: vectors and biases as sums of features'.
 
-A row that is trained is either a user's (an item's) own, its identity, or a feature's. What models
-score by is the sum of both.
+A row that is trained is either a user's (an item's) own, its identity, or a feature's. Models score
+by the sum of both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Side"]
 
 @dataclass(eq=False)
 class Side:
-    """Users, or items.
+    """The tables of users, or of items, and the sums of their rows.
 
     Args:
         kind: ``"user"`` or ``"item"``, with which the names of arrays begin.

@@ -211,7 +211,7 @@ class Watch:
             stop = self._validate(number, arrays())
         if self._callback is not None:
             answer = self._callback(number, history.copied())
-            # As wyrmling.fit: who returns a loss does not mean to stop.
+            # A callback that returns a number, such as a loss, is an error, as in wyrmling.fit.
             stopped = answer is not None and check_flag("what callback returns", answer)
         if self._file is not None:
             self._file.save(Progressed(history, self._best, stopped))

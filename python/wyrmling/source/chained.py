@@ -14,7 +14,7 @@ import numpy as np
 
 from ..transforms.modes import Differentiated, Made
 from ..transforms.tracing import Argnums, positions
-from .compilation import specialise
+from .interpreter import read_function
 from .program import form as forms
 from .program import programs
 from .program.arguments import EXTRA, ArgumentMisfit, Arguments, filled
@@ -75,7 +75,7 @@ def program(
     numbers = [number for number in wrt if programs.is_without_axes(leaves[number])]
     if numbers and [one.name for one in chain] not in (["grad"], ["value_and_grad"]):
         raise refuse.unsupported("another derivative than grad by an array without axes")
-    found = specialise(f, args, kwargs, varying=varying, settles=settles)
+    found = read_function(f, args, kwargs, varying=varying, settles=settles)
     if as_traced and wrt and found.asks_kind:
         raise refuse.unsupported("a question for the kind of what may be differentiated")
     for number in wrt:
@@ -113,8 +113,8 @@ def program(
         else:
             made.needs.expect(arguments.places[number], value)
     if found.tagged and tuple(chain) != (COMPILE,):
-        # The loss of a sample is summed to others, as what it is.
-        made = untagged(made, singles=not chain)
+        # With no transform it is the loss of one sample (training.py), which has to be one float.
+        made = untagged(made, as_float=not chain)
     elif found.tagged and not _is_new(found.whole):
         raise refuse.unsupported("a result that is of several kinds, with an argument in it")
     if len(chain) > 1 or (chain and chain[0].name in ("hvp", "hessian")):
@@ -244,17 +244,17 @@ def _apply(
         case "jacrev" | "jacfwd":
             return jacobian(made, arguments, at, several, forward=name == "jacfwd")
         case "jvp":
-            return programs.moved(made, arguments, at, extras, value=True)
+            return programs.pushforward(made, arguments, at, extras, value=True)
         case "hvp":
             slope = programs.with_zeros(programs.gradient(made, arguments, at, several))
-            return programs.moved(slope, arguments, at, extras, value=False)
+            return programs.pushforward(slope, arguments, at, extras, value=False)
         case "vjp":
             return _with_pullback(made, arguments, at)
     raise AssertionError(f"there is no transform {name!r}")
 
 
 def _with_pullback(made: Program, arguments: Arguments, at: Sequence[int]) -> Program:
-    pulled = programs.pulled(made, arguments, at)
+    pulled = programs.pullback(made, arguments, at)
     native = programs.with_integers(pulled, converted(made, arguments)).compile()
     value = programs.real(made.form)
     taken = tuple(

@@ -60,7 +60,7 @@ def _expect_fitting(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     try:
         signature = inspect.signature(f)
     except (TypeError, ValueError):
-        # It says nothing of its arguments.
+        # It has no signature to compare with.
         return
     named = {name: value for name, value in kwargs.items() if name != DIRECTION}
     try:
@@ -107,7 +107,7 @@ def code_adjoint(
     arguments = Arguments.of(tuple(given), kwargs, wanted)
     made = _program(f, arguments)
     try:
-        return str(programs.pulled(made, arguments, wanted).function)
+        return str(programs.pullback(made, arguments, wanted).function)
     except Misfit as error:
         raise TypeError(f"code_adjoint: {error}") from None
 

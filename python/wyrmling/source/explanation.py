@@ -1,4 +1,8 @@
-"""What ``explain`` says of a function."""
+"""The result of ``explain``.
+
+It has a file of its own since annotations of ``wyrmling.transforms`` name it: that package does not
+import ``explain.py``, and with it the abstract interpreter, before a function is read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Transforms that are called with the arguments at once: ``vjp`` and ``jvp``."""
+"""``vjp`` and ``jvp``, read or traced.
+
+Other transforms give a function, for which programs are kept. These two are called with the
+arguments at once: here a function is made for which they can be kept, and tangents, or gradients
+of the results, are passed to it. The arguments of ``vjp`` are copied, for its pullback may be
+called after they have been written to.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What is known of a program that was left, and of a function that cannot be traced."""
+"""Errors of calls for which neither a program nor tracing gives a result, with both reasons.
+
+A program was left at one of its exits, whose text and line say why; tracing failed because
+something that the function calls takes no variables.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ def takes_no_variable(error: BaseException | None) -> bool:
     return False
 
 
-# What says of an exit that the function itself goes on there.
+# Parts of the texts of exits behind which the function itself goes on, and does not raise.
 _ON = ("bits", "NaN", "too large for a float", OTHER_LENGTH)
 
 

@@ -1,8 +1,8 @@
 """A loss that ``fit`` reads once, however often it is trained.
 
-Reading takes milliseconds, which is nothing in training, and most of the time where little is
-trained often, such as the vectors of new users. Whoever knows that all that a function finds
-outside of itself stays as it is wraps it in a :class:`ReadOnce`.
+Reading takes milliseconds: little beside a training, but most of the time of the short ones that
+learn the vectors of new users. A loss may be wrapped in a :class:`ReadOnce` if all that it finds
+outside of itself (globals, cells) stays as it is.
 
 Limit: a function with columns of arrays of different lengths is read each time.
 """

@@ -136,7 +136,7 @@ def _check(
                 return vjp(f, *xs, mode=mode)[1](seed)
 
             more = f"{taken}{way} of "
-            # The derivative calls a transform itself, which cannot be read in every form.
+            # ``derivative`` calls a transform, and not every call of one can be read.
             outer: Mode = "trace" if mode == "trace" else "auto"
             _check(derivative, args, order - 1, modes, bounds, rng, more, outer)
 

@@ -1,10 +1,10 @@
 """Operators written in Python, as the graph asks for them.
 
-The graph asks a *definition* for what it needs (``src/python/operations/primitive.rs``): its
-``name``, ``call(*arrays)``, which gives an array, or one for each of its ``labels``, and the
-definitions of its products, ``vjp(i)`` and ``jvp(i)``. The product of ``vjp`` is called with the
-gradients of all results, all results if the definition ``reads_result``, and the operands; that of
-``jvp`` with one tangent, all results and the operands.
+A *definition* is the object by which the graph (``src/python/operations/primitive.rs``) has such
+an operator: it has a ``name``, a method ``call(*arrays)``, which gives an array, or one for each of
+its ``labels``, and methods ``vjp(i)`` and ``jvp(i)``, which give the definitions of its products.
+The product of ``vjp`` is called with the gradients of all results, all results if the definition
+``reads_result``, and the operands; that of ``jvp`` with one tangent, all results and the operands.
 
 Two kinds are derived from ``BaseDefinition``: what ``primitive`` makes has rules, and
 ``FunctionDefinition`` is differentiated by running its function.
@@ -149,7 +149,7 @@ class BaseDefinition:
         """As ``Definition.call``."""
         if not self._is_rule:
             for array in arrays:
-                # A number has no axes, and nobody else to see it.
+                # An array without axes was made for this call, so that a write to it does no harm.
                 if array.ndim:
                     array.setflags(False)
         result = self.run(*arrays)

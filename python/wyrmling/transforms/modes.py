@@ -38,8 +38,8 @@ def is_traced(name: str, mode: Any) -> bool:
 
 @functools.cache
 def reading(name: str) -> Any:
-    """A module of ``wyrmling.source``, imported by its name when it is needed: that package knows
-    the transforms, which it also meets inside of functions; transforms know only that it is there.
+    """A module of ``wyrmling.source``, imported by its name when it is needed: that package imports
+    this one, as functions that are read may call transforms.
     """
     return import_module(f"wyrmling.source.{name}")
 

@@ -32,7 +32,7 @@ class Packed:
         starts = zip(self.numbers, self.shapes, self._ends, self._ends[1:], strict=False)
         for number, shape, start, end in starts:
             part = whole[start:end].reshape(shape)
-            # Whoever may write to a part writes to no view of a variable.
+            # A copy, since a rule may write to its part, and a view would change the whole.
             yield number, part.copy() if isinstance(part, Variable) else part
 
     @staticmethod

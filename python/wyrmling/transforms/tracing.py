@@ -139,7 +139,7 @@ def fitting(what: str, given: Any, primal: Any, whose: str) -> Any:
         )
     dtype = np.dtype(getattr(primal, "dtype", np.float64))
     if isinstance(given, Variable) or dtype not in (np.float32, np.float64):
-        # Whoever takes it compares its type, or refuses the argument.
+        # Its type is compared, or the argument refused, where it is used.
         return given
     found = np.asarray(given).dtype
     is_plain = _is_float(given) or found.kind in "iub"
@@ -162,7 +162,7 @@ class Plain:
 
     def __init__(self, found: dict[int, Any]) -> None:
         self._found = dict(found)
-        # What has an identity in there has to live.
+        # Objects whose ids are keys of ``found`` are kept alive, so that no other has their id.
         self._kept: list[Any] = []
 
     def __call__(self, leaf: Any) -> Any:

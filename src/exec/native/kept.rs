@@ -1,4 +1,5 @@
-//! Values that long code keeps in memory between where they are defined and where they are read.
+//! Values that long code keeps in memory between where they are defined and where they are read: they are
+//! spilled before Cranelift allocates registers.
 //!
 //! What Cranelift takes to allocate registers grows with the values that are needed across each of its
 //! blocks, and every check begins one: N numbers that are looked up and read at the end live across some N

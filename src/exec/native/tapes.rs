@@ -1,8 +1,8 @@
 //! Tapes in machine code.
 //!
 //! A record is written at the top of its tape and read from there; only to grow a tape is a function
-//! called. Whether a tape has the room, or the record, is compared each time: no function is believed to
-//! take as many records as it appends.
+//! called. Whether a tape has the room, or the record, is compared each time: that a function
+//! takes no more records than it appends is not relied on.
 
 use std::mem::offset_of;
 

@@ -1,4 +1,4 @@
-//! Diagonals and triangles.
+//! Diagonals and triangles, with the arguments of `np.diagonal`, `diag`, `tril` and `triu`.
 
 use super::apply;
 use super::shape::{broadcast_like, expand_dims};

@@ -1,3 +1,5 @@
+//! Which forms of values a lookup, a slice and their gradients keep.
+
 use std::sync::Arc;
 
 use super::*;

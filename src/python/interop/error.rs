@@ -67,8 +67,9 @@ thread_local! {
     static REFUSALS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How often something in this thread has refused a variable whose value it takes where that is plain. Whoever
-/// has traced a function knows by it whether the function handled such an error, and went another way than Python.
+/// How often something in this thread has refused a variable whose value it takes where that is plain. If the
+/// number has grown while a function was traced that raised nothing, the function has handled such an error, and
+/// went another way than it goes with plain numbers.
 #[pyfunction]
 pub(in crate::python) fn refusals() -> u64 {
     REFUSALS.get()

@@ -84,7 +84,7 @@ impl Caller {
     ) -> Result<R> {
         let (reply, answer) = mpsc::sync_channel(1);
         let request: PythonCall = Box::new(move |py| {
-            // Somebody waits for it, unless the work has panicked.
+            // The work waits for the answer, unless it has panicked.
             let _ = reply.send(f(py)?);
             Ok(())
         });

@@ -63,7 +63,7 @@ fn trace(
     }))
 }
 
-/// The same values, through which no gradient passes: a constant, to whoever differentiates.
+/// The same values, through which no gradient passes: a constant, of which derivatives are 0.
 ///
 /// The result has the shape and type of ``x``. Raises TypeError for what holds no numbers.
 ///

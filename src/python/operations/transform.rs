@@ -2,8 +2,8 @@
 //! what came out.
 //!
 //! A transform runs the user's function on traced variables and asks for gradients afterwards.
-//! Gradients are plain arrays unless somebody outside could want a gradient of them: then they
-//! are variables. `python/wyrmling/transforms` decides that; here is only what needs the graph.
+//! Gradients are plain arrays, unless the call is within another transform or depends on a variable that records
+//! a gradient: then they are variables. `python/wyrmling/transforms` decides that; here is what needs the graph.
 
 use numpy::PyUntypedArray;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -181,7 +181,7 @@ fn pushforward<'py>(
     )
 }
 
-/// Puts `other` in the place of what `variable` holds, for whoever reads it from now on; False
+/// Puts `other` in the place of what `variable` holds, for all later reads; False
 /// if that is a leaf, which keeps its node.
 #[pyfunction]
 fn replace_node(variable: &Bound<'_, PyVariable>, other: &Bound<'_, PyVariable>) -> PyResult<bool> {

@@ -461,7 +461,7 @@ impl PyIrBuilder {
     }
 }
 
-/// What calls itself; `None` if nobody calls it, or it never returns.
+/// What calls itself; `None` if nothing calls it, or it never returns.
 fn recursion((entry, called): (usize, CalledBlocks)) -> Option<Recursion> {
     let mut calls = called.calls.into_iter();
     let (first, (end, results)) = (calls.next()?, called.end?);

@@ -138,7 +138,7 @@ impl PyIrFunction {
         let function = slf.get();
         let compiled = slf.py().detach(|| {
             let simple = match function.simple()? {
-                // Whoever shows the collector what it holds alone counts the holders.
+                // The collector is shown what has one holder: this one is to have a function of its own.
                 shared if Arc::ptr_eq(&shared, &function.inner) => Arc::new((*shared).clone()),
                 simple => simple,
             };

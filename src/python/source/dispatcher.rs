@@ -53,7 +53,7 @@ pub(super) struct PyDispatcher {
     watches: bool,
 }
 
-/// Whom to ask whether somebody watches.
+/// The functions of Python that say whether a debugger or coverage watches.
 struct Watching {
     gettrace: Py<PyAny>,
     /// `sys.monitoring.get_tool`, which Python 3.11 has not, and what it is called with.
@@ -80,7 +80,7 @@ impl Watching {
     }
 }
 
-/// Whether somebody watches what Python runs.
+/// Whether a debugger or coverage watches what Python runs.
 fn is_watched(py: Python<'_>) -> PyResult<bool> {
     static WATCHING: Once<Watching> = Once::new();
     let watching = WATCHING.get_or_try_init(py, || Watching::new(py))?;
@@ -200,7 +200,7 @@ impl PyDispatcher {
         self.fall_back(py, Some(entry), Some(exit), args, kwargs)
     }
 
-    /// Makes a specialization for a call, if another thread has not: whether it did, or nobody may.
+    /// Makes a specialization for a call, if another thread has not: whether it did, or none may be made.
     fn specialize<'py>(
         &self,
         py: Python<'py>,

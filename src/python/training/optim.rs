@@ -1,4 +1,4 @@
-//! The optimizers.
+//! `SGD`, `Adagrad` and `Adam`, and their base `Optimizer`, as Python sees them; [`crate::optim`] has the rules.
 
 use std::sync::Arc;
 

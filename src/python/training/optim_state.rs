@@ -167,7 +167,7 @@ fn checkpoint_parts<'py>(
     Bound<'py, PyDict>,
 )> {
     let checkpoint = Checkpoint::of(named_tables(named)?, &optimizer.get().inner)?;
-    // It may wait for whoever changes a parameter.
+    // It may wait for a thread that changes a parameter.
     let arrays = py.detach(|| checkpoint.arrays(values_of(values)))?;
     let found = PyDict::new(py);
     for (name, array) in arrays {

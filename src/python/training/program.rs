@@ -1,4 +1,4 @@
-//! `freeze` and `Program`.
+//! `freeze` and `Program` as Python sees them: inputs by leaf, and runs; [`crate::exec::Program`] is what runs.
 
 use std::sync::Arc;
 

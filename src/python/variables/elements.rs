@@ -2,10 +2,10 @@
 //!
 //! A node never changes, so each assignment would make another of all elements: an array that a loop fills
 //! would take memory and time by the square of its length. So what is assigned by plain integers waits here
-//! until somebody asks for the array, which then gets one node for all of it. Who asks for a single element
-//! that waits gets its number, as `y[i] = a * y[i - 1]` does. Who asks for a row gets a view of it
-//! (`src/python/variables/view.rs`), which has the row that waits or that of the node, and what is assigned to the view waits
-//! here: so do `y[i] *= a`, and `row *= a` of each row of `y`.
+//! until the array is read, which then gets one node for all of it. A single element that is read meanwhile, as
+//! in `y[i] = a * y[i - 1]`, is found here. A row that is read is a view ([`view`](super::view)) of the row that
+//! waits, or else of that of the node, and what is assigned to the view waits here: so do `y[i] *= a`, and
+//! `row *= a` of each row of `y`.
 //!
 //! Limits: arrays of floating-point numbers alone, and none that depends on an input, whose lengths may be others
 //! later.

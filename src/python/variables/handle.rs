@@ -245,7 +245,7 @@ impl Handle {
         }
     }
 
-    /// Puts another node in the place of this one, for whoever asks from now on, in views of it
+    /// Puts another node in the place of this one, for all later reads, in views of it
     /// and in what it is a view of: `false` for a leaf, which keeps its own, and for its views.
     ///
     /// # Errors

@@ -54,7 +54,7 @@ fn asked_by_package(py: Python<'_>, up: usize) -> PyResult<bool> {
     Ok(name.starts_with("wyrmling.") && !name.starts_with("wyrmling.nn"))
 }
 
-/// Says that lengths are integers, to whoever asks for `numbers.Integral`.
+/// Registers lengths as `numbers.Integral`.
 pub(in crate::python) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let integral = py.import("numbers")?.getattr("Integral")?;

@@ -3,9 +3,11 @@
 //! A `Variable` is a [`Handle`] on a node of a graph. Leaves have classes of their own
 //! ([`super::leaf`]); results of operators are plain `Variable`s. The class's methods stand where
 //! what they do stands, in several `#[pymethods]`: those of the value and the gradient, and NumPy's
-//! methods, in [`crate::python::operations::methods`]; Python's operators in [`super::operators`]; elementwise functions,
-//! made from the rule table, in [`crate::python::operations::elementwise`]; what NumPy asks in [`crate::python::operations::protocols`];
-//! `repr` and iteration in [`super::repr`] and [`super::iteration`].
+//! methods, in [`operations::methods`](crate::python::operations::methods); Python's operators in
+//! [`super::operators`]; elementwise functions, made from the rule table, in
+//! [`operations::elementwise`](crate::python::operations::elementwise); NumPy's protocols in
+//! [`operations::protocols`](crate::python::operations::protocols); `repr` and iteration in [`super::repr`] and
+//! [`super::iteration`].
 
 use std::borrow::Cow;
 use std::collections::HashMap;

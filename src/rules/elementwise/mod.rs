@@ -4,7 +4,7 @@
 //! written once for every floating-point type, and has loops of its own (`map`). One that is a
 //! call anyway is a function of `f64` ([`ScalarFunction`]), for which no loop is compiled.
 //! The macro `elementwise!` makes of it an [`Operator`](super::Operator) and an entry of the
-//! table, and exports what is written at the entry to whoever gives it a name: the methods of
+//! table, and exports what is written at the entry to the macros that give it names: the methods of
 //! [`Ex`] and of typed variables, and the functions of Python.
 
 mod list;
@@ -218,7 +218,7 @@ pub(super) const fn names_points(points: &[&[f64]], operands: usize) -> bool {
 /// compile: zeros, poles, branch points, ends of the domain, and numbers at which the method changes
 /// or results vanish or overflow (tests try its value and its derivatives there, besides at infinity
 /// and NaN; what derivatives are where there is none is said in the documentation, if it is not the
-/// limit); and, if there are any, `internal`, what it is for if nobody is to write it, and the
+/// limit); and, if there are any, `internal`, what it is for if users cannot write it, and the
 /// reference: the names that `numpy` and `scipy.special` have for the function; and the name of
 /// the `method`, where Python's `Variable` has one. Operands
 /// written `(n; x)` or `(n; x, y)` are an integer attribute, the order, and one operand or two; it

@@ -2,7 +2,7 @@
 //!
 //! The gradient of a lookup is written `scatter_rows(g, index, like table)`. As an
 //! array that would be as large as the table; graphs and programs therefore carry
-//! it as the pair (index, rows) and build the array only if somebody asks.
+//! it as the pair (index, rows) and build the array only where it is read whole.
 
 use crate::array::{SliceMut, Type, Typed, View, ViewMut, show_shape, size, with_real};
 use crate::error::{Error, Result};

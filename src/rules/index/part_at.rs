@@ -234,7 +234,7 @@ impl Operator for ReplaceAt {
     }
 
     // The gradient is replaced by zeros, not multiplied with them: what was overwritten may be NaN. They
-    // have the lengths of the gradient's own part, so that nobody keeps the new one for them.
+    // have the lengths of the gradient's own part, so that the new one is not kept for its lengths.
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
         let axes = self.axes.clone();
         let part = || g.with_new(TakeAt { axes: axes.clone() }, &x[2..]);

@@ -1,8 +1,9 @@
 //! Assignment of a row by an index that is known only at run time.
 //!
 //! A program that fills an array element by element assigns to one array after the other, each of
-//! which differs from the last in a row. Whoever runs it and needs the old array no more lets the new
-//! one have its memory ([`Operator::update`]), so that an assignment costs what it writes.
+//! which differs from the last in a row. Where the old array is not
+//! needed any more, the new one gets its memory ([`Operator::update`]), so that an assignment costs what it
+//! writes.
 
 use super::lookup::{check_indices, follow, index};
 use crate::array::{Shape, SliceMut, Type, Typed, View, ViewMut, size, with_real};
@@ -87,7 +88,7 @@ impl Operator for ReplaceRow {
     }
 
     // The gradient is replaced by zeros, not multiplied with them: what was overwritten may be NaN. They
-    // have the lengths of the gradient's own row, so that nobody keeps the new one for them.
+    // have the lengths of the gradient's own row, so that the new one is not kept for its lengths.
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
         match i {
             0 => {

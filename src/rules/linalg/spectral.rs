@@ -3,8 +3,8 @@
 //!
 //! Values coincide if they do to the precision of their type. Then
 //!
-//! - vectors have no derivative. [`Distinct`] stands between a decomposition and whoever takes its
-//!   vectors, and refuses in either mode;
+//! - vectors have no derivative. [`Distinct`] is the operator by which vectors are taken out of a
+//!   decomposition, and its derivatives in either mode are an error where values coincide;
 //! - in forward mode the direction is known. The vectors within the space of values that coincide are
 //!   chosen so that the tangent, seen in them, is diagonal there
 //!   ([`realigned`](Operator::realigned)): then first-order perturbation theory holds, the terms that

@@ -1,3 +1,5 @@
+//! How many rows a gradient has, of what type, and how much memory it keeps.
+
 use super::*;
 use crate::array::DType;
 

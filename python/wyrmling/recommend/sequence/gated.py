@@ -1,4 +1,4 @@
-"""What cells with gates share: their parameters, and how training starts.
+"""What models with a gated cell share: their loss, their parameters, and how training starts.
 
 A new model is nearly a moving average of items' vectors, as :class:`.EWMA` is: the new content of a
 cell is the vector itself, by an identity matrix (as Le, Jaitly and Hinton, "A simple way to
@@ -9,20 +9,46 @@ matrices drawn at random, which have to find first that a state should be near i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from ...array_types import Float32Array
+from ..factors import Loss
 from ..fitted import ArrayType
 from ..hyperparameters import Bounds, Count
+from .dropout import dropped
+from .losses import next_items
 from .sequence_model import SequenceModel
 
 __all__ = ["GatedModel"]
 
 SMALL = 0.1
 """The size of a new model's other matrices, of those of Glorot and Bengio."""
+
+
+def loss_of(states_of: Callable[[Any, Any, Any, Any], Any]) -> Loss:
+    """The loss of a user's history, whose states a layer over sequences gives."""
+
+    def loss(
+        items: Any,
+        item_bias: Any,
+        of_vector: Any,
+        of_state: Any,
+        gate_bias: Any,
+        history: Any,
+        negatives: Any,
+        ranking: Any,
+        draws: Any = None,
+        dropout: Any = None,
+    ) -> Any:
+        states = states_of(items[history[:-1]], of_vector, of_state, gate_bias)
+        states = dropped(states, draws, dropout)
+        return next_items(states, items, item_bias, history, negatives, ranking)
+
+    return loss
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -10,29 +10,11 @@ import numpy.typing as npt
 
 from ... import nn
 from ..factors import Loss
-from .dropout import dropped
-from .gated import GatedModel
-from .losses import next_items
+from .gated import GatedModel, loss_of
 
 __all__ = ["GRU"]
 
-
-def loss(
-    items: Any,
-    item_bias: Any,
-    of_vector: Any,
-    of_state: Any,
-    gate_bias: Any,
-    history: Any,
-    negatives: Any,
-    ranking: Any,
-    draws: Any = None,
-    dropout: Any = None,
-) -> Any:
-    """The loss of a user's history."""
-    states = nn.gru_states(items[history[:-1]], of_vector, of_state, gate_bias)
-    states = dropped(states, draws, dropout)
-    return next_items(states, items, item_bias, history, negatives, ranking)
+LOSS = loss_of(nn.gru_states)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -48,7 +30,7 @@ class GRU(GatedModel):
     _shown = 1.0
 
     def _loss(self) -> Loss:
-        return loss
+        return LOSS
 
     def _encode(self, vectors: npt.NDArray[Any], arrays: Any) -> Any:
         state = np.zeros_like(vectors[0])

@@ -15,6 +15,7 @@ the average.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -73,40 +74,31 @@ def of_two(vectors: Any, kept: Any, weights: Any, hidden: Any, decay: Any) -> An
     return block(vectors, weights[1], hidden[1], decay[1])
 
 
-def loss_of_one(
-    items: Any,
-    item_bias: Any,
-    kept: Any,
-    weights: Any,
-    hidden: Any,
-    decay: Any,
-    history: Any,
-    negatives: Any,
-    ranking: Any,
-    draws: Any = None,
-    dropout: Any = None,
-) -> Any:
-    """The loss of a user's history, with one block."""
-    states = dropped(of_one(items[history[:-1]], kept, weights, hidden, decay), draws, dropout)
-    return next_items(states, items, item_bias, history, negatives, ranking)
+def loss_of(states_of: Callable[..., Any]) -> Loss:
+    """The loss of a user's history, whose states blocks of attention give."""
+
+    def loss(
+        items: Any,
+        item_bias: Any,
+        kept: Any,
+        weights: Any,
+        hidden: Any,
+        decay: Any,
+        history: Any,
+        negatives: Any,
+        ranking: Any,
+        draws: Any = None,
+        dropout: Any = None,
+    ) -> Any:
+        states = states_of(items[history[:-1]], kept, weights, hidden, decay)
+        states = dropped(states, draws, dropout)
+        return next_items(states, items, item_bias, history, negatives, ranking)
+
+    return loss
 
 
-def loss_of_two(
-    items: Any,
-    item_bias: Any,
-    kept: Any,
-    weights: Any,
-    hidden: Any,
-    decay: Any,
-    history: Any,
-    negatives: Any,
-    ranking: Any,
-    draws: Any = None,
-    dropout: Any = None,
-) -> Any:
-    """The loss of a user's history, with two blocks."""
-    states = dropped(of_two(items[history[:-1]], kept, weights, hidden, decay), draws, dropout)
-    return next_items(states, items, item_bias, history, negatives, ranking)
+LOSSES = {1: loss_of(of_one), 2: loss_of(of_two)}
+"""The losses by the number of blocks."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -150,7 +142,7 @@ class SASRec(SequenceModel):
         return found
 
     def _loss(self) -> Loss:
-        return loss_of_one if self.blocks == 1 else loss_of_two
+        return LOSSES[self.blocks]
 
     def _encode(self, vectors: npt.NDArray[Any], arrays: Any) -> Any:
         names = "kept", "weights", "hidden", "decay"

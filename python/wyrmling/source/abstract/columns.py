@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .state import GrownContents, ListContents
-from .values import REAL, Array, Known, Reference, Row, kind_of
+from .values import REAL, Array, Known, Reference, Tuple, kind_of
 
 CAPACITY = 8
 """For how many items an empty list has room, and what is taken for a length that is computed."""
@@ -50,14 +50,14 @@ class ArrayForm:
 
 
 @dataclass(frozen=True, slots=True)
-class RowForm:
+class TupleForm:
     """A tuple of class ``cls``, or a list."""
 
     cls: type
     items: tuple[ItemForm, ...]
 
 
-ItemForm = NumberForm | ArrayForm | RowForm
+ItemForm = NumberForm | ArrayForm | TupleForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def form_of(item: Any, heap: Mapping[int, Any]) -> ItemForm | None:
     if row is not None:
         parts = [form_of(part, heap) for part in row.items]
         found = tuple(part for part in parts if part is not None)
-        return RowForm(row.cls, found) if 0 < len(found) == len(parts) else None
+        return TupleForm(row.cls, found) if 0 < len(found) == len(parts) else None
     array = _array(item, heap)
     if array is None or not array.shape or array.computed:
         return None
@@ -125,12 +125,12 @@ def form_of_lists(found: Sequence[Any], heaps: Sequence[Mapping[int, Any]]) -> A
     return forms.pop() if len(forms) == 1 else False if forms else None
 
 
-def _row(item: Any, heap: Mapping[int, Any]) -> Row | None:
+def _row(item: Any, heap: Mapping[int, Any]) -> Tuple | None:
     """A tuple, or what a list holds; None of anything else."""
     contents = heap.get(item.address) if isinstance(item, Reference) else None
     if isinstance(contents, ListContents):
-        return Row(contents.items, list)
-    return item if isinstance(item, Row) else None
+        return Tuple(contents.items, list)
+    return item if isinstance(item, Tuple) else None
 
 
 def _array(item: Any, heap: Mapping[int, Any]) -> Array | None:
@@ -141,7 +141,7 @@ def _array(item: Any, heap: Mapping[int, Any]) -> Array | None:
 
 def single_forms(form: ItemForm) -> list[NumberForm | ArrayForm]:
     """The forms of the columns."""
-    if isinstance(form, RowForm):
+    if isinstance(form, TupleForm):
         return [one for part in form.items for one in single_forms(part)]
     return [form]
 
@@ -162,16 +162,16 @@ def references_of(item: Any, heap: Mapping[int, Any]) -> list[Reference]:
     return [*found, *(one for part in parts for one in references_of(part, heap))]
 
 
-def built(form: ItemForm, parts: Iterator[Any], row: Callable[..., Any] = Row) -> Any:
+def built(form: ItemForm, parts: Iterator[Any], row: Callable[..., Any] = Tuple) -> Any:
     """An item of its parts, whose tuples and lists ``row`` makes."""
-    if isinstance(form, RowForm):
+    if isinstance(form, TupleForm):
         return row(tuple(built(part, parts, row) for part in form.items), form.cls)
     return next(parts)
 
 
 def has_lists(form: ItemForm) -> bool:
     """Whether items are lists, or have some in them."""
-    return isinstance(form, RowForm) and (form.cls is list or any(map(has_lists, form.items)))
+    return isinstance(form, TupleForm) and (form.cls is list or any(map(has_lists, form.items)))
 
 
 def is_numeric(form: ItemForm) -> bool:

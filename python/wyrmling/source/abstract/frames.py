@@ -1,11 +1,13 @@
-"""The functions that are being called while another is read, and where their jumps go.
+"""The call stack of the abstract interpreter: a frame for each call being read, and its jumps.
 
-Each holds the paths that have arrived where a loop, a handler or a function ends; ``around`` are
-the frames that run there, outermost first.
+``return``, ``break``, ``continue`` and ``raise`` go to the end of a function, a loop or a handler.
+The object that stands for it here collects the paths that arrive there; ``around`` are the frames
+that run there, outermost first.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +15,22 @@ from typing import Any
 from ..text.names import Scope
 from .join import Incoming
 from .values import Reference
+
+LoopEnds = tuple[list[Incoming], list[Incoming]]
+"""The paths on which a loop ended, and those that left it, by ``break`` say."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCode:
+    """A loop as it is to be written: each part writes its instructions when it is called.
+
+    ``step`` follows the body in each turn, also after ``continue``; None for nothing.
+    """
+
+    condition: Callable[[], Any]
+    body: Callable[[], Any]
+    step: Callable[[], Any] | None
+    node: ast.AST
 
 
 @dataclass(slots=True, eq=False)

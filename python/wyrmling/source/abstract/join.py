@@ -38,9 +38,9 @@ from .values import (
     Known,
     Lost,
     Number,
+    Recorded,
     Reference,
     Text,
-    Traced,
     Unset,
     Value,
     View,
@@ -49,7 +49,7 @@ from .values import (
     sources_of,
 )
 
-Path = tuple[Hashable, ...]
+KeyPath = tuple[Hashable, ...]  # Where a value is in a state: the depth of a frame and a name, say.
 MANY = 12
 UNSET = Unset()
 MIXED = "a list that grows by items of several kinds, or none of numbers, arrays, tuples and lists,"
@@ -88,7 +88,7 @@ class Merge:
     make: Callable[[str, Any], int]
     address: Callable[[], int]
     held: list[Any]
-    forced: dict[Path, Hashable]
+    forced: dict[KeyPath, Hashable]
     kept: frozenset[Hashable]
     alive: dict[int, Any]
     # Whether lists of different lengths become one whose length is computed.
@@ -97,7 +97,7 @@ class Merge:
     reason: str = ""
     meets: str = ""
     slots: list[Slot] = field(default_factory=list)
-    layout: dict[Path, Hashable] = field(default_factory=dict)
+    layout: dict[KeyPath, Hashable] = field(default_factory=dict)
     structural: bool = False
     mixed: bool = False
     _heap: dict[int, Contents] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class Merge:
     _parted: set[int] = field(default_factory=set)
     _owners: list[dict[int, int]] = field(default_factory=list)
     _reached: list[set[int]] = field(default_factory=list)
-    _changed: set[Path] = field(default_factory=set)
+    _changed: set[KeyPath] = field(default_factory=set)
     # Objects that became items of lists of computed length, by path.
     _packed: set[tuple[int, int]] = field(default_factory=set)
 
@@ -129,7 +129,7 @@ class Merge:
                 changed.update(differing(first, other))
                 if not other.keys() <= environment.keys():
                     environment |= {n: v for n, v in other.items() if n not in environment}
-            # Thousands of names may stand for one value on all ways: they are passed over, unless
+            # Thousands of names may stand for one value on all paths: they are passed over, unless
             # it leads to objects.
             classes = zip(environment, map(type, environment.values()), strict=True)
             for name in [n for n, c in classes if c not in PLAIN or n in changed]:
@@ -175,7 +175,7 @@ class Merge:
         for address in sorted(held.intersection(*self._reached)):
             self._references(("held", address), [Reference(address)] * len(self.incomings))
 
-    def merge(self, path: Path, given: list[Any]) -> Any:
+    def merge(self, path: KeyPath, given: list[Any]) -> Any:
         """One value for those that the paths give; None for a path that gives none."""
         first = given[0]
         if type(first) in PLAIN and path not in self.forced:
@@ -229,8 +229,8 @@ class Merge:
             if whole and all(value == first for value in present) and self._dominates(first):
                 return first
             return self._choose(path, given)
-        # What a Traced is computed of is not defined on ways that lack it.
-        same = (whole or not isinstance(first, Traced)) and all(v == first for v in present)
+        # What a Recorded value is computed of is not defined on paths that lack it.
+        same = (whole or not isinstance(first, Recorded)) and all(v == first for v in present)
         return first if same else self._lose(path, "differ")
 
     @staticmethod
@@ -238,23 +238,23 @@ class Merge:
         """Whether a choice has no objects, so that it may stay as it is where paths agree."""
         return all(isinstance(one, Number | Known | Unset) for one in choice.alternatives)
 
-    def _unset(self, path: Path, given: list[Any], present: list[Any]) -> Any:
+    def _unset(self, path: KeyPath, given: list[Any], present: list[Any]) -> Any:
         if all(isinstance(value, Unset) for value in present):
             return present[0]
         key = path[-1]
         if key in self.kept:
             return self._choose(path, given)
         self.layout[path] = "lost"
-        return Lost("it is set on some of the ways that lead here only", key)
+        return Lost("it is set on some of the paths that lead here only", key)
 
-    def _lose(self, path: Path, reason: str, meets: bool = False) -> Lost:
+    def _lose(self, path: KeyPath, reason: str, meets: bool = False) -> Lost:
         self.layout[path] = "lost"
         self.structural = True
         self.meets = f" in which {reason}" if meets else self.meets
         return Lost(reason)
 
     def _number(
-        self, path: Path, kind: str, given: list[Any], present: list[Any], whole: bool
+        self, path: KeyPath, kind: str, given: list[Any], present: list[Any], whole: bool
     ) -> Any:
         first = present[0]
         if path not in self.forced:
@@ -289,7 +289,7 @@ class Merge:
             return None
         return found
 
-    def _array(self, path: Path, given: list[Any], present: list[Any], whole: bool) -> Any:
+    def _array(self, path: KeyPath, given: list[Any], present: list[Any], whole: bool) -> Any:
         first = present[0]
         if any(v.dtype != first.dtype or len(v.shape) != len(first.shape) for v in present):
             return self._lose(path, "arrays of different types meet", True)
@@ -302,7 +302,7 @@ class Merge:
         if shared:
             self.layout[path] = f"view of {shared}"
         if path not in self.forced and whole and all(v.id == first.id for v in present):
-            # They are one part of one array, if they are.
+            # One array on all paths: it stays a view if it is the same part on all.
             view = first.view if all(v.view == first.view for v in present) else None
             return replace(first, bases=bases, outer=outer, computed=computed, view=view)
         self.layout[path] = f"array {first.dtype} {first.shape} {shared} {computed}"
@@ -328,7 +328,7 @@ class Merge:
             return (type(value), value.head)
         return (type(value),)
 
-    def _choose(self, path: Path, given: list[Any]) -> Any:
+    def _choose(self, path: KeyPath, given: list[Any]) -> Any:
         """A choice of all that the paths give."""
         before = self.forced.get(path)
         order: list[Hashable] = list(before) if isinstance(before, tuple) else []
@@ -367,7 +367,7 @@ class Merge:
             return self._lose(path, "it is one of several things that differ")
         return Choice(tag, tuple(merged))
 
-    def _references(self, path: Path, given: list[Any]) -> Any:
+    def _references(self, path: KeyPath, given: list[Any]) -> Any:
         present = [value.address for value in given if value is not None]
         first = present[0]
         everywhere = all(first in reached for reached in self._reached)
@@ -419,7 +419,7 @@ class Merge:
                 raise Conflict
         self._parted |= {first, second}
 
-    def _contents(self, new: int, path: Path, where: list[int | None]) -> None:
+    def _contents(self, new: int, path: KeyPath, where: list[int | None]) -> None:
         found = [
             None if address is None else incoming.state.heap.get(address, Lost("it is gone"))
             for address, incoming in zip(where, self.incomings, strict=True)
@@ -438,7 +438,7 @@ class Merge:
             if grown is not None:
                 self._heap[new] = grown
                 return
-            self._heap[new] = self._lose(path, "its length or its keys depend on the way to here")
+            self._heap[new] = self._lose(path, "its length or its keys depend on the path to here")
             return
         parts = []
         for at in range(len(first.parts)):
@@ -450,7 +450,7 @@ class Merge:
             made = replace(made, external=True)
         self._heap[new] = made
 
-    def _grown(self, path: Path, found: list[Any]) -> GrownContents | None:
+    def _grown(self, path: KeyPath, found: list[Any]) -> GrownContents | None:
         """Lists of different lengths as one of computed length, if their items are of one form."""
         heaps = [incoming.state.heap for incoming in self.incomings]
         form = form_of_lists(found, heaps)
@@ -486,7 +486,7 @@ class Merge:
         length = self.merge((*path, "length"), lengths)
         return GrownContents(form, length, tuple(made), first=self.merge((*path, "first"), firsts))
 
-    def _column(self, path: Path, like: Array, given: list[Any]) -> Array:
+    def _column(self, path: KeyPath, like: Array, given: list[Any]) -> Array:
         parts = [p for v in given if v is not None for p in getattr(v, "parts", (v,))]
         arrays = [part for part in parts if isinstance(part, Array)]
         bases: frozenset[int] = frozenset().union(*(v.bases for v in arrays))
@@ -496,5 +496,5 @@ class Merge:
         return replace(like, id=self.make("array", like), bases=bases, outer=outer)
 
     @staticmethod
-    def _cell_name(contents: Contents, path: Path, at: int) -> Path:
+    def _cell_name(contents: Contents, path: KeyPath, at: int) -> KeyPath:
         return (*path, "cell") if isinstance(contents, CellContents) else (*path, at)

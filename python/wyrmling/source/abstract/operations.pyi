@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
+from .frames import LoopCode, LoopEnds
+
 class Operations:
     """What one part does for others."""
 
@@ -63,7 +65,7 @@ class Operations:
         """Whether the class that is asked for here is printed, and nothing else (``texts.py``)."""
 
     def prints_since(self, entry: Any, ways: Sequence[Any]) -> bool:
-        """Whether something was printed on a way from there (``texts.py``)."""
+        """Whether something was printed on a path from there (``texts.py``)."""
 
     def pure(self, found: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """What a function without effects gives, whose arguments are known (``builtins.py``)."""
@@ -84,9 +86,7 @@ class Operations:
     def loosened(self, value: Any, node: ast.AST) -> bool:
         """Whether a list got a computed length (``grown.py``)."""
 
-    def set_apart(
-        self, write: Callable[[], tuple[list[Any], list[Any]]]
-    ) -> tuple[list[Any], list[Any]]:
+    def set_apart(self, write: Callable[[], LoopEnds]) -> LoopEnds:
         """Writes where it can be dropped (``loops.py``)."""
 
     def grow(self, owner: Any, item: Any, node: ast.AST) -> None:
@@ -125,9 +125,7 @@ class Operations:
     def exchanges_rows(self, node: ast.Assign) -> bool:
         """``x[i], x[k] = x[k], x[i]`` of rows of a table, if it is that (``tables.py``)."""
 
-    def through_grown(
-        self, over: Any, action: Callable[[Any], None], node: ast.AST
-    ) -> tuple[list[Any], list[Any]]:
+    def through_grown(self, over: Any, action: Callable[[Any], None], node: ast.AST) -> LoopEnds:
         """Goes through a list of computed length (``grown.py``)."""
 
     def counted_grown(
@@ -142,13 +140,13 @@ class Operations:
         """Points and weights of a rule of quadrature (``creation.py``)."""
 
     def filled(self, function: Any, shape: Any, node: ast.AST) -> Any:
-        """An array of computed length (``cuts.py``)."""
+        """An array of computed length (``computed_slices.py``)."""
 
     def is_cut(self, index: Any) -> bool:
-        """Whether this is a slice of which an end is computed (``cuts.py``)."""
+        """Whether this is a slice of which an end is computed (``computed_slices.py``)."""
 
     def part_of(self, value: Any, array: Any, index: Any, node: ast.AST) -> Any:
-        """A slice by computed ends (``cuts.py``)."""
+        """A slice by computed ends (``computed_slices.py``)."""
 
     def bounds(self, start: Any, stop: Any, length: Any, node: ast.AST) -> tuple[Any, Any]:
         """Where a slice of step 1 begins, and how long it is (``grown.py``)."""
@@ -157,7 +155,7 @@ class Operations:
         """Which rows of its columns a list of computed length has (``grown.py``)."""
 
     def fitting(self, args: Sequence[Any], node: ast.AST) -> Iterator[list[Any]]:
-        """Arguments with other lengths in the place of computed ones (``cuts.py``)."""
+        """Arguments with other lengths in the place of computed ones (``computed_slices.py``)."""
 
     def list_of(
         self, over: Any, node: ast.AST, change: Callable[[Any], Any] = lambda item: item
@@ -208,7 +206,7 @@ class Operations:
         """The arguments of ``np.where`` for a condition that is one bool (``arrays.py``)."""
 
     def ragged_entry(self, ragged: Any, index: Any, node: ast.AST) -> Any:
-        """An entry of a ``Ragged`` (``cuts.py``)."""
+        """An entry of a ``Ragged`` (``computed_slices.py``)."""
 
     def array_item(self, value: Any, index: Any, node: ast.AST) -> Any:
         """An item or slice of an array (``arrays.py``)."""
@@ -255,27 +253,14 @@ class Operations:
     def truth(self, value: Any, node: ast.AST) -> Any:
         """Whether a value counts as true: a bool, known or computed (``truth.py``)."""
 
-    def loop(
-        self,
-        condition: Callable[[], Any],
-        body: Callable[[], Any],
-        step: Callable[[], Any] | None,
-        node: ast.AST,
-        turns: Any = ...,
-    ) -> tuple[list[Any], list[Any]]:
-        """A loop: the ways on which it ended, and those that left it (``loops.py``)."""
+    def loop(self, code: LoopCode, turns: Any = ...) -> LoopEnds:
+        """A loop: the paths on which it ended, and those that left it (``loops.py``)."""
 
-    def unrolled(
-        self,
-        condition: Callable[[], Any],
-        body: Callable[[], Any],
-        step: Callable[[], Any] | None,
-        node: ast.AST,
-    ) -> tuple[list[Any], list[Any]]:
+    def unrolled(self, code: LoopCode) -> LoopEnds:
         """Every run of a body by itself (``loops.py``)."""
 
     def after_loop(self, ended: list[Any], left: list[Any], node: Any) -> None:
-        """``else``, and where the ways out of a loop meet (``loops.py``)."""
+        """``else``, and where the paths out of a loop meet (``loops.py``)."""
 
     def each(self, over: Any, action: Callable[[Any], None], node: ast.AST) -> None:
         """Runs an action for each item (``iteration.py``)."""
@@ -394,7 +379,7 @@ class Operations:
         """A function that stands in the text (``calls.py``)."""
 
     def ask_kind(self, value: Any) -> None:
-        """Notes that the way depends on the kind of a value (``objects.py``)."""
+        """Notes that the path depends on the kind of a value (``objects.py``)."""
 
     def type_of(self, value: Any, node: ast.AST) -> type:
         """The class of a value (``objects.py``)."""
@@ -452,10 +437,8 @@ class Operations:
     def runs(self, over: Any) -> bool:
         """Whether something runs while one goes through this (``generators.py``)."""
 
-    def running(
-        self, over: Any, action: Callable[[Any], None], node: ast.AST
-    ) -> tuple[list[Any], list[Any]]:
-        """Goes through what runs meanwhile: the ways on which it ended, and those that left it
+    def running(self, over: Any, action: Callable[[Any], None], node: ast.AST) -> LoopEnds:
+        """Goes through what runs meanwhile: the paths on which it ended, and those that left it
         (``generators.py``).
         """
 
@@ -468,12 +451,10 @@ class Operations:
         """The names of a function (``calls.py``)."""
 
     def walk_body(self, frame: Any, bound: dict[str, Any]) -> list[Any]:
-        """Follows the body of a function: the ways on which it returns (``calls.py``)."""
+        """Follows the body of a function: the paths on which it returns (``calls.py``)."""
 
-    def ways_through(
-        self, over: Any, action: Callable[[Any], None], node: ast.AST
-    ) -> tuple[list[Any], list[Any]]:
-        """Goes through something: the ways on which it ended, and those that left it
+    def ways_through(self, over: Any, action: Callable[[Any], None], node: ast.AST) -> LoopEnds:
+        """Goes through something: the paths on which it ended, and those that left it
         (``iteration.py``).
         """
 

@@ -400,7 +400,7 @@ def bases_of(value: Any) -> frozenset[int]:
 
 def gets_iterator(parts: Sequence[Any], before: Sequence[Any]) -> bool:
     """Whether an iterator is among the parts of an object, which had others before."""
-    # Those have been looked at: a list is appended to again and again.
+    # The parts from before have been looked at, and appending would take time by the square.
     if all(map(operator.is_, parts, before)):
         parts = parts[len(before) :]
     return any(map(is_iterator, parts))

@@ -67,8 +67,8 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Single:
-    """An array without axes that exists outside: arithmetic takes it as its only number."""
+class ZeroDimensional:
+    """A 0-d array that exists outside of the function: arithmetic takes it as its only number."""
 
     number: Number
     place: Any
@@ -99,7 +99,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Traced:
+class Recorded:
     """A mask or indices: a variable of a graph over ``inputs``, each with its value in the program.
     It is written where it is used. ``again`` is the same over ``others``, which have other values.
     """
@@ -112,7 +112,7 @@ class Traced:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Tuple:
     """A tuple; of class ``cls`` if it is a named one, which was found at ``place``, if anywhere."""
 
     items: tuple[Any, ...]
@@ -129,9 +129,9 @@ class Row:
         """The items."""
         return self.items
 
-    def with_parts(self, parts: tuple[Any, ...]) -> Row:
+    def with_parts(self, parts: tuple[Any, ...]) -> Tuple:
         """Another of these items."""
-        return Row(parts, self.cls, self.place)
+        return Tuple(parts, self.cls, self.place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +282,7 @@ class Lazy:
     generator expression when it is gone through; a slice when an item is looked up; a derivative, a
     cached function or a check of ``groupby`` when it is called.
 
-    ``node`` belongs to the value and is no part that may differ on two ways: the expression of a
+    ``node`` belongs to the value and is no part that may differ on two paths: the expression of a
     generator, the place of a slice, or the contents that a check of ``groupby`` compares with.
     """
 
@@ -350,7 +350,7 @@ class Caught:
     @property
     def text(self) -> Any:
         """What is shown of it; None if that is not known."""
-        found = self.args if self.head and isinstance(self.args, Row) else None
+        found = self.args if self.head and isinstance(self.args, Tuple) else None
         return found.items[0] if found is not None and len(found.items) == 1 else found
 
 
@@ -366,9 +366,9 @@ Value = (
     Known
     | Number
     | Array
-    | Single
-    | Traced
-    | Row
+    | ZeroDimensional
+    | Recorded
+    | Tuple
     | Reference
     | Choice
     | Unset
@@ -382,7 +382,7 @@ Value = (
     | Caught
     | View
 )
-Composite = Row | Range | Closure | Applied | MethodOf | Lazy | Text | View | Caught
+Composite = Tuple | Range | Closure | Applied | MethodOf | Lazy | Text | View | Caught
 
 KINDS: dict[type, str] = {
     float: "float",
@@ -399,7 +399,7 @@ NUMPY = frozenset({"float64", "float32", "numpy_bool", "int64"})
 # The element types of arrays that a function takes.
 ELEMENTS = (np.float64, np.float32, np.int64, np.bool_)
 # Integers, of Python's and NumPy's.
-WHOLE = frozenset({"int", "int64"})
+INTEGERS = frozenset({"int", "int64"})
 # The kind of the ir in which a number of a kind of Python's is computed.
 STORED = {
     "float": "float",
@@ -428,7 +428,7 @@ def is_none(value: Any) -> bool:
 
 def is_index(value: Any) -> bool:
     """Whether a value is one integer."""
-    return kind_of(value) in WHOLE
+    return kind_of(value) in INTEGERS
 
 
 def is_integers(value: Any) -> bool:
@@ -462,7 +462,7 @@ def whole_beside(value: Any, other: Any) -> Any:
 
 def number_of(value: Any) -> Any:
     """The number of an array without axes; anything else as it is."""
-    return value.number if isinstance(value, Single) else value
+    return value.number if isinstance(value, ZeroDimensional) else value
 
 
 def same_object(a: Any, b: Any) -> bool:

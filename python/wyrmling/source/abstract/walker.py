@@ -2,9 +2,9 @@
 path that is followed, where paths part and meet, and how one leaves.
 
 Each part is a class of its own file, of base ``Walker`` (``evaluate_BinOp`` and ``execute_For`` are
-methods, found by the name of the node's class); ``compilation.Interpreter`` has them all.
+methods, found by the name of the node's class); ``interpreter.Interpreter`` has them all.
 
-A path that ends raises ``Ended``: it has returned, left, or jumped. Whoever parted the paths
+A path that ends raises ``Ended``: it has returned, left, or jumped. The code that parted the paths
 catches it and goes on with the others.
 """
 
@@ -20,7 +20,7 @@ from ..text import refuse
 from ..text.names import Scope
 from .columns import Packed, Retag
 from .frames import Frame
-from .join import Conflict, Incoming, Merge, Path, Slot
+from .join import Conflict, Incoming, KeyPath, Merge, Slot
 from .raising import Ended, Raising
 from .state import Contents, ListContents, State, computed_items, gets_iterator
 from .values import (
@@ -46,7 +46,7 @@ COMPUTED_INDEX = (
 )
 LONGEST_UNROLLED = 2000
 MOST_WORK = 30_000
-# So many computed items of lists, which are compared where ways meet, count as a step of reading.
+# So many computed items of lists, which are compared where paths meet, count as a step of reading.
 ITEMS_OF_A_STEP = 16
 OTHER_LENGTH = "an array has another length than before"
 """The text of exits for lengths that were seen."""
@@ -117,9 +117,9 @@ class Walker(Raising):
         # where the index may be known in each run of a loop. Whether one got a length that is known
         # for arrays of the lengths that were seen; whether a condition is.
         self.loosens, self.unsettled, self.measured = True, False, False
-        # Whether there was more to read than is read.
+        # Whether reading ended because of MOST_WORK.
         self.exhausted = False
-        # Whether it does what tracing answers otherwise, or refuses.
+        # Whether the function does something of which tracing gives another result, or refuses it.
         self.asks_kind = self.takes_no_variable = False
         self.shapes: list[tuple[Any, tuple[int, ...]]] = []
         self.alive: dict[int, Any] = {}
@@ -276,7 +276,7 @@ class Walker(Raising):
 
     def contents(self, value: Reference, node: ast.AST) -> Any:
         """What stands under an address."""
-        found = self.state.heap.get(value.address, Lost("the ways to here made several"))
+        found = self.state.heap.get(value.address, Lost("the paths to here made several"))
         if isinstance(found, Lost):
             what = f"what is no one object here ({found.reason})"
             self.unknown(value, node, what, found.advice or LOST)
@@ -397,7 +397,7 @@ class Walker(Raising):
         self,
         arrived: list[Incoming],
         block: int | None,
-        forced: dict[Path, Hashable],
+        forced: dict[KeyPath, Hashable],
         grows: bool = False,
     ) -> Merge:
         """A merge whose parameters are those of a block; None only looks what it would be. With
@@ -492,9 +492,9 @@ class Walker(Raising):
 
 SETTLES = ".settles"
 """Says that loops which build lists, and conditions, are for the lengths that were seen."""
-CONFLICT = "two names of one object, one of which is another object on another way to here"
+CONFLICT = "two names of one object, one of which is another object on another path to here"
 LOST = (
     "append numbers of one kind, arrays of one shape or tuples and lists of these, do the same to "
-    "it on all ways, or build it in a loop over a range whose length does not depend on what is "
+    "it on all paths, or build it in a loop over a range whose length does not depend on what is "
     "computed"
 )

@@ -25,7 +25,7 @@ from ..abstract.values import (
     MethodOf,
     Number,
     Reference,
-    Row,
+    Tuple,
     Unset,
     nothing,
 )
@@ -150,7 +150,7 @@ class Calls(Recursions, Caching):
         method = self.bound(function, "__call__", node)
         if method is not None:
             return self.call(method, args, keywords, node)
-        if isinstance(function, Number | Row | Reference):
+        if isinstance(function, Number | Tuple | Reference):
             self.leave("this cannot be called", node)
         return self.refuse(node, "a call of this", "call a function")
 
@@ -227,7 +227,7 @@ class Calls(Recursions, Caching):
     ) -> Any:
         place = function.place
         if place is None:
-            # It belongs to an object that is expected to stay the same.
+            # An object without a place belongs to another that the call is tested for.
             place = self.anonymous(function.object)
         callee = read.callee(function.object, place, self.needs)
         first = [self.known(value, where, node) for value, where in callee.args]
@@ -289,7 +289,7 @@ class Calls(Recursions, Caching):
         try:
             return self.meet(self._walked(function, place, None, bound), node)[0]
         except (SourceError, NeedsConstant) as error:
-            # Of the text that stands for a function of a library nobody sees the lines.
+            # An error in a text of ``library`` names the line of the call, as users know it.
             reading = self.frame.reading
             if function.reading.file not in standard.FILES or reading.file in standard.FILES:
                 raise
@@ -308,7 +308,7 @@ class Calls(Recursions, Caching):
     def _walked(
         self, function: Closure, place: Any, recursion: Any, bound: dict[str, Any]
     ) -> list[Incoming]:
-        """Walks the body of a function: the ways on which it returns."""
+        """Walks the body of a function: the paths on which it returns."""
         scope = self.scope_of(function.node)
         frame = Frame(function.node, function.reading, function.names, scope)
         frame.place, frame.recursion = place, recursion
@@ -320,8 +320,8 @@ class Calls(Recursions, Caching):
                 return self.walk_body(frame, bound)
 
     def walk_body(self, frame: Frame, bound: dict[str, Any]) -> list[Incoming]:
-        """Follows the body of a function whose names stand for these: the ways on which it returns,
-        without them.
+        """Follows the body of a function whose names stand for these: the paths on which it
+        returns, without them.
         """
         self.frames.append(frame)
         frame.around = list(self.frames)
@@ -351,7 +351,7 @@ class Calls(Recursions, Caching):
         bound: dict[str, Any] = dict(zip(positional, args, strict=False))
         rest = tuple(self.kept(arg, node) for arg in args[len(positional) :])
         if spec.vararg is not None:
-            bound[spec.vararg.arg] = Row(rest)
+            bound[spec.vararg.arg] = Tuple(rest)
         elif rest:
             self.leave("too many arguments", node)
         only = {one.arg for one in spec.posonlyargs}

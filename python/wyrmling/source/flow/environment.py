@@ -28,18 +28,18 @@ from ..abstract.values import (
     Known,
     Lost,
     Number,
+    Recorded,
     Reference,
-    Row,
-    Single,
-    Traced,
+    Tuple,
     Unset,
+    ZeroDimensional,
 )
 from ..abstract.walker import Restart, Walker
 from ..program.arguments import Opened
 from ..program.form import refuse_own_methods
 from ..text import scope as places
 from ..text.refuse import Unreadable
-from ..types.answers import truths_of
+from ..types.integer_arrays import truths_of
 from ..types.views import looked_up
 
 
@@ -95,10 +95,10 @@ class Environment(Walker):
                 value,
                 node,
                 f"the name {name!r}: {value.reason}",
-                value.advice or "give it a value of one kind on all ways",
+                value.advice or "give it a value of one kind on all paths",
             )
         if isinstance(value, Choice) and any(isinstance(v, Unset) for v in value.alternatives):
-            # It is set on some of the ways to here.
+            # It is set on some of the paths to here.
             value = self._set_only(value, node)
             self.bind(name, value)
         return looked_up(self, value, node)
@@ -172,7 +172,7 @@ class Environment(Walker):
             self.refuse(node, "a captured variable", "pass it as an argument")
         kind = type(found)
         if kind is float and math.isinf(found):
-            # It is an option, as of np.linalg.norm, or where a search for the least begins.
+            # An infinity is an option, as of np.linalg.norm, or the start of a minimum: a constant.
             self.needs.test(place, ("kind", "float"))
             self.needs.test(place, ("equal", found))
             return Known(found, place)
@@ -191,7 +191,7 @@ class Environment(Walker):
             return self.hidden[at]
         if kind is np.ndarray and not found.shape and found.dtype in (np.float64, np.float32):
             self.needs.test(place, ("array", found.dtype.name, 0))
-            return Single(self.known(found[()], place.item(()), node), place)
+            return ZeroDimensional(self.known(found[()], place.item(()), node), place)
         if kind is np.ndarray and found.dtype in ELEMENTS:
             at = self.needs.hidden(place)
             if at not in self.hidden:
@@ -204,13 +204,15 @@ class Environment(Walker):
             return self.hidden[at]
         if kind is tuple:
             self.needs.length(place, found)
-            return Row(tuple(self.known(one, place.item(at), node) for at, one in enumerate(found)))
+            return Tuple(
+                tuple(self.known(one, place.item(at), node) for at, one in enumerate(found))
+            )
         if isinstance(found, tuple) and hasattr(kind, "_fields"):
             self.needs.instance(place, kind)
             refuse_own_methods(self, kind, node)
             items = tuple.__iter__(found)
             values = tuple(self.known(one, place.item(at), node) for at, one in enumerate(items))
-            return Row(values, kind, place.type())
+            return Tuple(values, kind, place.type())
         if kind in (list, dict):
             return self._container(found, place, node)
         if isinstance(found, np.ndarray):
@@ -238,7 +240,7 @@ class Environment(Walker):
             self.needs.expect(place, found)
         return Known(found, place)
 
-    def outer_array(self, found: Any, place: Any, node: ast.AST) -> Array | Traced:
+    def outer_array(self, found: Any, place: Any, node: ast.AST) -> Array | Recorded:
         """An array of the caller's, which becomes a parameter of the program."""
         whole = found.dtype == np.int64
         if whole and (found != found.astype(np.int32)).any():
@@ -312,4 +314,4 @@ class Environment(Walker):
             return self.outer_arrays.get(value.id) if value.outer else None
         if isinstance(value, Reference):
             return self.outer_places.get(value.address)
-        return value.place if isinstance(value, Single) else None
+        return value.place if isinstance(value, ZeroDimensional) else None

@@ -17,7 +17,7 @@ import numpy as np
 from ..abstract.frames import Handler
 from ..abstract.join import Incoming
 from ..abstract.raising import Ended, is_plain
-from ..abstract.values import Caught, Known, Row, Unset
+from ..abstract.values import Caught, Known, Tuple, Unset
 from ..abstract.walker import Walker
 
 REFUSING = (TypeError, AttributeError)
@@ -99,7 +99,7 @@ class Exceptions(Walker):
             for incoming in jumps:
                 self.resume(incoming.state)
                 name = self.serial()
-                self.state.environments[-1][name] = Row(incoming.values)
+                self.state.environments[-1][name] = Tuple(incoming.values)
                 try:
                     last()
                 except Ended:
@@ -109,7 +109,7 @@ class Exceptions(Walker):
         for incoming, cls in passing.raised:
             self.resume(incoming.state)
             name = self.serial()
-            self.state.environments[-1][name] = Row(incoming.values)
+            self.state.environments[-1][name] = Tuple(incoming.values)
             with contextlib.suppress(Ended):
                 last()
                 kept: Any = self.state.environments[-1].pop(name)
@@ -156,7 +156,7 @@ class Exceptions(Walker):
         if handler.type is None:
             return (BaseException,)
         found = self.evaluate(handler.type)
-        items = found.items if isinstance(found, Row) else (found,)
+        items = found.items if isinstance(found, Tuple) else (found,)
         classes = tuple(self.constant_of(item, node, "a class that is computed") for item in items)
         if not all(isinstance(c, type) and issubclass(c, BaseException) for c in classes):
             self.refuse(handler, "this except", "name classes of exceptions")

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..abstract.frames import Frame, Loop
+from ..abstract.frames import Frame, Loop, LoopEnds
 from ..abstract.join import Incoming
 from ..abstract.raising import Ended
 from ..abstract.state import (
@@ -26,7 +26,7 @@ from ..abstract.state import (
     ListContents,
     SetContents,
 )
-from ..abstract.values import ITERATORS, Known, Lazy, Lost, Reference, Row, is_none
+from ..abstract.values import ITERATORS, Known, Lazy, Lost, Reference, Tuple, is_none
 from ..abstract.walker import Walker
 from ..text.names import FUNCTIONS
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 LEFT = "a generator that was begun before"
 Action = Callable[[Any], None]
-Ways = tuple[list[Incoming], list[Incoming]]
 
 
 class Generators(Walker):
@@ -127,8 +126,8 @@ class Generators(Walker):
             self.refuse(node, "a generator that is not called from here", "return a list")
         return deliver
 
-    def running(self, over: Any, action: Action, node: ast.AST) -> Ways:
-        """Goes through what runs meanwhile: the ways on which it ended, and those that left it."""
+    def running(self, over: Any, action: Action, node: ast.AST) -> LoopEnds:
+        """Goes through what runs meanwhile: the paths on which it ended, and those that left it."""
         if isinstance(over, Lazy) and over.name == "map":
             function, *columns = over.over
             if len(columns) == 1:
@@ -151,14 +150,14 @@ class Generators(Walker):
             self.refuse(node, f"{over.name} of a generator", "make it a list")
         return self._pushed(over, action, node)
 
-    def _filtered(self, function: Any, column: Any, action: Action, node: ast.AST) -> Ways:
+    def _filtered(self, function: Any, column: Any, action: Action, node: ast.AST) -> LoopEnds:
         def keep(item: Any) -> None:
             found = item if is_none(function) else self.call(function, [item], {}, node)
             self.decide(self.truth(found, node), lambda: action(item), lambda: None, node)
 
         return self.ways_through(column, keep, node)
 
-    def _numbered(self, over: Any, start: Any, action: Action, node: ast.AST) -> Ways:
+    def _numbered(self, over: Any, start: Any, action: Action, node: ast.AST) -> LoopEnds:
         """``enumerate``: a counter beside the items."""
         name = self.serial()
         self.state.environments[-1][name] = start
@@ -167,14 +166,14 @@ class Generators(Walker):
             names = self.state.environments[-1]
             at = names[name]
             names[name] = self.binary("Add", at, Known(1), node)
-            action(Row((at, item)))
+            action(Tuple((at, item)))
 
         found = self.ways_through(over, count, node)
         for incoming in [*found[0], *found[1]]:
             incoming.state.environments[-1].pop(name, None)
         return found
 
-    def _zipped(self, columns: list[Any], action: Action, node: ast.AST) -> Ways:
+    def _zipped(self, columns: list[Any], action: Action, node: ast.AST) -> LoopEnds:
         """``zip`` of one column that runs and of others, whose items are looked up."""
         running = [at for at, column in enumerate(columns) if self.runs(column)]
         if len(running) > 1:
@@ -183,7 +182,7 @@ class Generators(Walker):
         pulled = {at: self._looked_up(c, node) for at, c in enumerate(columns) if at != own}
         name = self.serial()
         self.state.environments[-1][name] = Known(0)
-        # For those that end because another column does; a jump to it is none of the text's.
+        # The paths that end here because a column is at its end; no ``break`` of the text does.
         loop = Loop(list(self.frames))
 
         def stop() -> None:
@@ -202,8 +201,9 @@ class Generators(Walker):
             count = names[name]
             names[name] = self.binary("Add", count, Known(1), node)
             parts = (item if at == own else pulled[at][1](count) for at in range(len(columns)))
-            self._once(action, Row(tuple(parts)), self.frame.loops[-1], node)
-            # Columns before are asked first: where one is at its end, nothing runs.
+            self._once(action, Tuple(tuple(parts)), self.frame.loops[-1], node)
+            # Python takes an item of the columns before the generator first: where one of these is
+            # at its end, the generator does not run on.
             stop_unless_within(range(own))
 
         with self.holding(*columns), self._within(loop):
@@ -257,14 +257,14 @@ class Generators(Walker):
         self.meet([*going, *inner.continues], node)
 
     def _forget(self, first: str, left: list[Incoming]) -> None:
-        """Drops what has names of generators, and counters, on ways that left them."""
+        """Drops what has names of generators, and counters, on paths that left them."""
         since = int(first[1:])
         for incoming in left:
             own = incoming.state.environments[-1]
             for name in [one for one in own if "." in one and int(one.split(".")[1]) >= since]:
                 del own[name]
 
-    def _pushed(self, over: Any, action: Action, node: ast.AST) -> Ways:
+    def _pushed(self, over: Any, action: Action, node: ast.AST) -> LoopEnds:
         """Writes a generator, with the action where it yields."""
         name = self.serial()
         loop = Loop(list(self.frames))

@@ -14,13 +14,24 @@ from typing import Any
 
 import numpy as np
 
+from ..abstract.frames import LoopCode, LoopEnds
 from ..abstract.join import Incoming
 from ..abstract.raising import Ended
 from ..abstract.state import DictContents, GrownContents, ListContents, addresses
-from ..abstract.values import Array, Choice, Known, Lazy, Range, Reference, Row, Traced, sources_of
+from ..abstract.values import (
+    Array,
+    Choice,
+    Known,
+    Lazy,
+    Range,
+    Recorded,
+    Reference,
+    Tuple,
+    sources_of,
+)
 from ..abstract.walker import LONGEST_UNROLLED, NeedsConstant, Walker
-from ..types.answers import as_floats
-from ..types.cuts import known_array
+from ..types.computed_slices import known_array
+from ..types.integer_arrays import as_floats
 from ..types.iterators import iterated
 from .loops import Grew, Turns
 
@@ -65,10 +76,8 @@ class Iteration(Walker):
         ended, left = self.ways_through(over, action, node)
         self.meet([*ended, *left], node)
 
-    def ways_through(
-        self, over: Any, action: Callable[[Any], None], node: ast.AST
-    ) -> tuple[list[Incoming], list[Incoming]]:
-        """Goes through something: the ways on which it ended, and those that left it."""
+    def ways_through(self, over: Any, action: Callable[[Any], None], node: ast.AST) -> LoopEnds:
+        """Goes through something: the paths on which it ended, and those that left it."""
         if (parted := chosen(over)) is not None:
             return self._through_choice(*parted, action, node)
         if isinstance(over, Known) and isinstance(over.object, range):
@@ -104,8 +113,8 @@ class Iteration(Walker):
         made: Callable[[Any], Any],
         action: Callable[[Any], None],
         node: ast.AST,
-    ) -> tuple[list[Incoming], list[Incoming]]:
-        """Goes through what ``made`` makes of each thing that a choice may be, each on its way."""
+    ) -> LoopEnds:
+        """Goes through what ``made`` makes of each thing that a choice may be, each on its path."""
         ended: list[Incoming] = []
         left: list[Incoming] = []
 
@@ -121,7 +130,7 @@ class Iteration(Walker):
 
     def _through_list(
         self, over: Reference, action: Callable[[Any], None], node: ast.AST
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    ) -> LoopEnds:
         """A list, which the body may change: what it holds is looked up at each step."""
         at = 0
 
@@ -139,7 +148,7 @@ class Iteration(Walker):
 
         try:
             with self.holding(over):
-                return self.set_apart(lambda: self.unrolled(condition, body, None, node))
+                return self.set_apart(lambda: self.unrolled(LoopCode(condition, body, None, node)))
         except Grew:
             if not self.loosened(over, node):
                 raise
@@ -147,7 +156,7 @@ class Iteration(Walker):
 
     def _through_dict(
         self, kind: str, over: Reference, action: Callable[[Any], None], node: ast.AST
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    ) -> LoopEnds:
         """A dict or a view of it: the body may change its values, but not its keys."""
         keys = self.contents(over, node).keys
         at = 0
@@ -167,13 +176,13 @@ class Iteration(Walker):
             action(item)
 
         with self.holding(over):
-            return self.unrolled(condition, body, None, node)
+            return self.unrolled(LoopCode(condition, body, None, node))
 
     def _one_by_one(
         self, items: list[Any], action: Callable[[Any], None], node: ast.AST, over: Any
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    ) -> LoopEnds:
         # A tuple stays what it is, whatever becomes of the objects in it.
-        looked_at = [] if isinstance(over, Row) else addresses(over)
+        looked_at = [] if isinstance(over, Tuple) else addresses(over)
         before = {address: self.state.heap[address] for address in looked_at}
         if len(items) > LONGEST_UNROLLED:
             self.refuse(node, "a loop over so many items", "use a range, or an array")
@@ -193,7 +202,7 @@ class Iteration(Walker):
             return Known(left > 0)
 
         with self.holding(over, *items):
-            return self.unrolled(condition, body, None, node)
+            return self.unrolled(LoopCode(condition, body, None, node))
 
     def counted(self, over: Any, node: ast.AST) -> tuple[Any, Callable[[Any], Any]] | None:
         """The length of what any item can be had of by a computed index, and how."""
@@ -208,7 +217,7 @@ class Iteration(Walker):
         known = over.object if isinstance(over, Known) else None
         if isinstance(known, np.ndarray) and known.ndim and len(known) > LONGEST_UNROLLED:
             array = over = known_array(self, known)
-        if isinstance(array, Traced):
+        if isinstance(array, Recorded):
             array = as_floats(self, array)
         if isinstance(array, Array) and array.shape:
             return self.length(array, node), lambda at: self.array_item(over, at, node)
@@ -216,7 +225,9 @@ class Iteration(Walker):
             inner = self.counted(over.over[0], node)
             if inner is not None:
                 start = over.over[1]
-                return inner[0], lambda at: Row((self.binary("Add", start, at, node), inner[1](at)))
+                return inner[0], lambda at: Tuple(
+                    (self.binary("Add", start, at, node), inner[1](at))
+                )
         if isinstance(over, Lazy) and over.name in ("zip", "strict zip") and over.over:
             columns = [self.counted(part, node) for part in over.over]
             if all(column is not None for column in columns):
@@ -228,7 +239,7 @@ class Iteration(Walker):
                     else:
                         same = self.compare("Eq", shortest, length, node)
                         self.guard(same, "zip of different lengths", node)
-                return shortest, lambda at: Row(tuple(item(at) for _, item in found))
+                return shortest, lambda at: Tuple(tuple(item(at) for _, item in found))
         if isinstance(over, Lazy) and over.name == "reversed":
             inner = self.counted(over.over[0], node)
             if inner is not None:
@@ -272,9 +283,7 @@ class Iteration(Walker):
             return scaled
         return self.binary("Add", over.start, scaled, node)
 
-    def _over_range(
-        self, over: Range, action: Callable[[Any], None], node: ast.AST
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    def _over_range(self, over: Range, action: Callable[[Any], None], node: ast.AST) -> LoopEnds:
         """A range: a loop with the number itself as its counter."""
         known = self._range_count(over, node) if known_range(over) else None
         step = self.constant_of(over.step, node, "a range of a computed step", "write the step")
@@ -301,7 +310,7 @@ class Iteration(Walker):
         count = None if known is None else known.object
         turns = Turns(count, sources_of(*over.parts), settle)
         with self.holding(over):
-            found = self.loop(condition, body, advance, node, turns)
+            found = self.loop(LoopCode(condition, body, advance, node), turns)
         for incoming in [*found[0], *found[1]]:
             incoming.state.environments[-1].pop(name, None)
         return found
@@ -313,7 +322,7 @@ class Iteration(Walker):
         action: Callable[[Any], None],
         node: ast.AST,
         over: Any,
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    ) -> LoopEnds:
         """A loop that counts."""
         name = self.serial()
         names = self.state.environments[-1]
@@ -339,7 +348,7 @@ class Iteration(Walker):
         known = length.object if isinstance(length, Known) else None
         with self.holding(over):
             turns = Turns(known, sources_of(length), settle)
-            found = self.loop(condition, body, step, node, turns)
+            found = self.loop(LoopCode(condition, body, step, node), turns)
         for incoming in [*found[0], *found[1]]:
             incoming.state.environments[-1].pop(name, None)
         return found

@@ -1,8 +1,9 @@
-"""Loops stay loops.
+"""``for`` and ``while``: loops of the text become loops of the program.
 
-A loop is walked from the state in which it is entered; what its body changed becomes a parameter of
-the block at its head, and it is walked again, until nothing more changes. What the walks before the
-last one wrote is not reached, and dropped.
+The body is interpreted from the state in which the loop is entered. What it changed becomes a
+parameter of the block at the head of the loop, and it is interpreted again, until nothing more
+changes (a fixed point). Instructions that were written before the last time are not reached, and
+dropped.
 
 - Where the first run of the body changes what kind a number has (``s = 0`` before ``s += x``), that
   run is written by itself, before the loop.
@@ -16,11 +17,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ..abstract.frames import Loop
-from ..abstract.join import Conflict, Incoming, Path
+from ..abstract.frames import Loop, LoopCode, LoopEnds
+from ..abstract.join import Conflict, Incoming, KeyPath
 from ..abstract.raising import Ended
 from ..abstract.values import Known, sources_of
 from ..abstract.walker import (
@@ -42,7 +43,6 @@ MOST_WALKS = 12
 ROLLS = ".rolls"
 """Says that loops whose items are found by computed indices stay loops where they can, as there is
 too much to read otherwise."""
-Step = Callable[[], Any]
 # For each frame, lists of paths that arrived and how long they were; how many handlers there are,
 # and how many values are in use.
 Marks = tuple[list[list[tuple[list[Any], int]]], list[int], int]
@@ -80,13 +80,14 @@ class Loops(Walker):
         def condition() -> Any:
             return self.truth(self.evaluate(node.test), node)
 
-        ended, left = self.loop(condition, lambda: self.execute(node.body), None, node)
+        code = LoopCode(condition, lambda: self.execute(node.body), None, node)
+        ended, left = self.loop(code)
         self.after_loop(ended, left, node)
 
     def after_loop(
         self, ended: list[Incoming], left: list[Incoming], node: ast.For | ast.While
     ) -> None:
-        """``else``, and where the ways out of a loop meet."""
+        """``else``, and where the paths out of a loop meet."""
         if node.orelse and ended:
             self.meet(ended, node)
             try:
@@ -110,34 +111,27 @@ class Loops(Walker):
 
     # How a loop is written.
 
-    def loop(
-        self,
-        condition: Step,
-        body: Step,
-        step: Step | None,
-        node: ast.AST,
-        turns: Turns = UNKNOWN_TURNS,
-    ) -> tuple[list[Incoming], list[Incoming]]:
-        """A loop: the ways on which it ended, and those that left it."""
+    def loop(self, code: LoopCode, turns: Turns = UNKNOWN_TURNS) -> LoopEnds:
+        """A loop: the paths on which it ended, and those that left it."""
         with self._loosening(False):
             entry, block = self.state, self.state.block
             marks = self._marks()
             try:
-                return self._rolled(condition, body, step, node)
+                return self._rolled(code)
             except _Mixed:
                 self._rewind(entry, block, marks)
             except NeedsConstant as need:
                 if sources_of(need.value):
                     raise
                 self._rewind(entry, block, marks)
-                return self._apart(condition, body, step, node, turns, need)
+                return self._apart(code, turns, need)
             try:
-                return self.set_apart(lambda: self._peeled(condition, body, step, node))
+                return self.set_apart(lambda: self._peeled(code))
             except NeedsConstant as need:
                 if sources_of(need.value):
                     raise
                 self._rewind(entry, block, marks)
-                return self._apart(condition, body, step, node, turns, need)
+                return self._apart(code, turns, need)
 
     @contextmanager
     def _loosening(self, loosens: bool) -> Iterator[None]:
@@ -148,15 +142,7 @@ class Loops(Walker):
         finally:
             self.loosens = outer
 
-    def _apart(
-        self,
-        condition: Step,
-        body: Step,
-        step: Step | None,
-        node: ast.AST,
-        turns: Turns,
-        need: NeedsConstant,
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    def _apart(self, code: LoopCode, turns: Turns, need: NeedsConstant) -> LoopEnds:
         """Each run of the body by itself, because something has to be known in it; if that cannot
         be, a loop with lists of computed length.
         """
@@ -171,15 +157,15 @@ class Loops(Walker):
                     if not builds:
                         raise
         if not builds:
-            return self._each_apart(condition, body, step, node, turns, need)
+            return self._each_apart(code, turns, need)
         entry, block, marks = self.state, self.state.block, self._marks()
         ways = [
-            lambda: self._each_apart(condition, body, step, node, turns, need),
-            lambda: self._growing(condition, body, step, node, indexed),
+            lambda: self._each_apart(code, turns, need),
+            lambda: self._growing(code, indexed),
         ]
         too_much = indexed and ROLLS in self.names_kept
         # The number of turns is known of no condition.
-        endless = isinstance(node, ast.While) and isinstance(node.test, ast.Constant)
+        endless = isinstance(code.node, ast.While) and isinstance(code.node.test, ast.Constant)
         if too_much or (endless and not indexed):
             ways.reverse()
         work = self.work
@@ -192,29 +178,19 @@ class Loops(Walker):
         self.work = work
         return ways[1]()
 
-    def _growing(
-        self, condition: Step, body: Step, step: Step | None, node: ast.AST, indexed: bool
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    def _growing(self, code: LoopCode, indexed: bool) -> LoopEnds:
         """A loop in which lists have lengths that are computed; ``indexed`` if those whose items
         are found by computed indices have one, too.
         """
         entry, block, marks = self.state, self.state.block, self._marks()
         with self._loosening(indexed):
             try:
-                return self._rolled(condition, body, step, node, grows=True)
+                return self._rolled(code, grows=True)
             except _Mixed:
                 self._rewind(entry, block, marks)
-            return self.set_apart(lambda: self._peeled(condition, body, step, node, grows=True))
+            return self.set_apart(lambda: self._peeled(code, grows=True))
 
-    def _each_apart(
-        self,
-        condition: Step,
-        body: Step,
-        step: Step | None,
-        node: ast.AST,
-        turns: Turns,
-        need: NeedsConstant,
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    def _each_apart(self, code: LoopCode, turns: Turns, need: NeedsConstant) -> LoopEnds:
         """Each run of the body by itself."""
         if turns.count is not None and turns.count > LONGEST_UNROLLED:
             raise need
@@ -222,7 +198,7 @@ class Loops(Walker):
             raise Restart(static=turns.bounds)
         entry, block, marks = self.state, self.state.block, self._marks()
         try:
-            return self.set_apart(lambda: self.unrolled(condition, body, step, node))
+            return self.set_apart(lambda: self.unrolled(code))
         except NeedsConstant as inner:
             builds = isinstance(need, Structural) or need.advice == COMPUTED_INDEX
             if (builds and need.what != PRINT_IN_A_LOOP) or sources_of(inner.value):
@@ -232,9 +208,7 @@ class Loops(Walker):
             self._rewind(entry, block, marks)
             raise need from None
 
-    def set_apart(
-        self, write: Callable[[], tuple[list[Incoming], list[Incoming]]]
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    def set_apart(self, write: Callable[[], LoopEnds]) -> LoopEnds:
         """Writes into a block that is reached once all is written: until then it can be dropped.
         Where a list grew, the path goes on where it was.
         """
@@ -244,7 +218,7 @@ class Loops(Walker):
         try:
             found = write()
         except Ended:
-            # All ways leave.
+            # All paths leave.
             self.builder.switch(block)
             self.builder.jump(start, [])
             raise
@@ -284,11 +258,9 @@ class Loops(Walker):
         entry.block = block
         self.resume(entry)
 
-    def _run(
-        self, condition: Step, body: Step, step: Step | None, loop: Loop
-    ) -> tuple[list[Incoming], list[Incoming]]:
-        """Condition and body once: the ways on which the loop ends, and those that go on."""
-        held = self.truth_of(condition)
+    def _run(self, code: LoopCode, loop: Loop) -> LoopEnds:
+        """Condition and body once: the paths on which the loop ends, and those that go on."""
+        held = self.truth_of(code.condition)
         ended: list[Incoming] = []
         if isinstance(held, Known):
             if not held.object:
@@ -302,7 +274,7 @@ class Loops(Walker):
         frame.loops.append(loop)
         going = []
         try:
-            body()
+            code.body()
             going = [self.here()]
         except Ended:
             pass
@@ -310,14 +282,14 @@ class Loops(Walker):
             del frame.loops[depth:]
             del self.held[kept:]
         going += loop.continues
-        if step is not None:
+        if code.step is not None:
             for incoming in going:
                 self.resume(incoming.state)
-                step()
+                code.step()
                 incoming.state = self.state
         return ended, going
 
-    def truth_of(self, condition: Step) -> Any:
+    def truth_of(self, condition: Callable[[], Any]) -> Any:
         """A condition, without keeping what it evaluated in use."""
         held = len(self.held)
         try:
@@ -325,15 +297,7 @@ class Loops(Walker):
         finally:
             del self.held[held:]
 
-    def _rolled(
-        self,
-        condition: Step,
-        body: Step,
-        step: Step | None,
-        node: ast.AST,
-        fresh: bool = True,
-        grows: bool = False,
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    def _rolled(self, code: LoopCode, fresh: bool = True, grows: bool = False) -> LoopEnds:
         """The loop as a loop of blocks. Raises ``_Mixed`` if ``fresh`` and numbers of different
         kinds meet at its head. With ``grows`` lists get lengths that are computed.
         """
@@ -342,7 +306,7 @@ class Loops(Walker):
         while True:
             with self.entered() as entry:
                 try:
-                    return self._in_blocks(condition, body, step, node, fresh, grows)
+                    return self._in_blocks(code, fresh, grows)
                 except Tabled as found:
                     if found.entry is not entry:
                         raise
@@ -350,19 +314,11 @@ class Loops(Walker):
             self._rewind(before, block, marks)
             self.resume(before.copy(block))
             for address in tables:
-                self.make_table(address, node)
+                self.make_table(address, code.node)
 
-    def _in_blocks(
-        self,
-        condition: Step,
-        body: Step,
-        step: Step | None,
-        node: ast.AST,
-        fresh: bool,
-        grows: bool,
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    def _in_blocks(self, code: LoopCode, fresh: bool, grows: bool) -> LoopEnds:
         entry, block, marks = self.state, self.state.block, self._marks()
-        forced: dict[Path, Hashable] = {}
+        forced: dict[KeyPath, Hashable] = {}
         backs: list[Incoming] = []
         for _ in range(MOST_WALKS):
             self._rewind(entry, block, marks)
@@ -373,17 +329,17 @@ class Loops(Walker):
                 try:
                     self.resume(merge.run(header).state)
                 except Conflict:
-                    self.unknown(None, node, CONFLICT, LOST)
+                    self.unknown(None, code.node, CONFLICT, LOST)
             else:
                 self.resume(entry.copy(header))
             loop = Loop(list(self.frames))
             try:
-                ended, backs = self._run(condition, body, step, loop)
+                ended, backs = self._run(code, loop)
             except Ended:
                 # The condition itself leaves, or raises.
                 ended, backs = [], []
             if self.prints_since(entry, backs):
-                raise Structural(None, node, PRINT_IN_A_LOOP, IN_A_LOOP, self.frame.reading)
+                raise Structural(None, code.node, PRINT_IN_A_LOOP, IN_A_LOOP, self.frame.reading)
             if merge is None and not backs:
                 # Nothing comes back: the head has one way in, and no parameters.
                 self.jump(entry, header, [], 0)
@@ -392,11 +348,11 @@ class Loops(Walker):
             try:
                 check.run(-1)
             except Conflict:
-                self.unknown(None, node, CONFLICT, LOST)
+                self.unknown(None, code.node, CONFLICT, LOST)
             if check.structural:
                 what = f"a loop{check.meets}" if check.meets else check.reason
                 what = what or "a list or dict that grows in a loop"
-                raise Structural(None, node, what, LOST, self.frame.reading)
+                raise Structural(None, code.node, what, LOST, self.frame.reading)
             if check.mixed and fresh:
                 raise _Mixed
             before = {} if merge is None else merge.layout
@@ -408,47 +364,38 @@ class Loops(Walker):
             forced = check.layout
             if not backs:
                 break
-        return self.refuse(node, "a loop in which names change their kinds", LOST)
+        return self.refuse(code.node, "a loop in which names change their kinds", LOST)
 
-    def _peeled(
-        self,
-        condition: Step,
-        body: Step,
-        step: Step | None,
-        node: ast.AST,
-        grows: bool = False,
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    def _peeled(self, code: LoopCode, grows: bool = False) -> LoopEnds:
         """The first run of the body by itself, then the loop."""
         loop = Loop(list(self.frames))
-        ended, going = self._run(condition, body, step, loop)
+        ended, going = self._run(code, loop)
         left = loop.breaks
         if going:
-            self.meet(going, node)
-            more, others = self._rolled(condition, body, step, node, False, grows)
+            self.meet(going, code.node)
+            more, others = self._rolled(code, False, grows)
             ended, left = [*ended, *more], [*left, *others]
         return ended, left
 
-    def unrolled(
-        self, condition: Step, body: Step, step: Step | None, node: ast.AST
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    def unrolled(self, code: LoopCode) -> LoopEnds:
         """Every run of the body by itself."""
         ended: list[Incoming] = []
         left: list[Incoming] = []
         for _ in range(LONGEST_UNROLLED + 1):
             loop = Loop(list(self.frames))
             try:
-                held = self.truth_of(condition)
+                held = self.truth_of(code.condition)
             except Ended:
-                # The condition leaves; other ways have left the loop before.
+                # The condition leaves; other paths have left the loop before.
                 return ended, left
             if not isinstance(held, Known):
-                self.unknown(held, node, "a loop of unknown length that builds or picks", LOST)
+                self.unknown(held, code.node, "a loop of unknown length that builds or picks", LOST)
             if not held.object:
                 ended.append(self.here())
                 return ended, left
-            _, going = self._run(lambda: Known(True), body, step, loop)
+            _, going = self._run(replace(code, condition=lambda: Known(True)), loop)
             left += loop.breaks
             if not going:
                 return ended, left
-            self.meet(going, node)
-        return self.refuse(node, "a loop of so many steps that builds or picks", LOST)
+            self.meet(going, code.node)
+        return self.refuse(code.node, "a loop of so many steps that builds or picks", LOST)

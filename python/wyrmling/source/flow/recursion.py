@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..abstract.join import Conflict, Incoming, Path, Slot
+from ..abstract.join import Conflict, Incoming, KeyPath, Slot
 from ..abstract.raising import Ended
 from ..abstract.state import State, bases_of, names_of, reachable
 from ..abstract.values import (
@@ -34,8 +34,8 @@ from ..abstract.values import (
     Known,
     Lost,
     Number,
+    Recorded,
     Reference,
-    Traced,
     is_iterator,
     kind_of,
     sample,
@@ -158,7 +158,7 @@ class Recursions(Loops):
             entry = State(before.block, [*nothing, bound], dict(before.heap))
             start = Incoming(entry)
             block, marks = entry.block, self._marks()
-            forced: dict[Path, Hashable] = {}
+            forced: dict[KeyPath, Hashable] = {}
             result: Result | None = None
             calls: list[InnerCall] = []
             for _ in range(MOST_WALKS):
@@ -197,13 +197,13 @@ class Recursions(Loops):
                 layout = {} if merge is None else merge.layout
                 settled = list(check.layout.items()) == list(layout.items())
                 if not returns:
-                    # Every way leaves, or calls again; with what was known before that may be so in
-                    # the first calls only.
+                    # Every path leaves, or calls again; with what was known before that may be so
+                    # in the first calls only.
                     if calls and not settled and not check.structural:
                         forced = check.layout
                         continue
                     self._rewind(before, block, marks)
-                    self.leave("no way through this function returns", node)
+                    self.leave("no path through this function returns", node)
                 if check.structural:
                     what = f"a recursion{check.meets}" if check.meets else check.reason
                     what = what or "a list or dict that grows from call to call"
@@ -304,7 +304,7 @@ class Recursions(Loops):
     def _returned(
         self, own: Recursion, returns: list[Incoming], given: dict[int, Any], node: ast.AST
     ) -> Result:
-        """What all ways through a function return, and what of ``given`` they change."""
+        """What all paths through a function return, and what of ``given`` they change."""
         for incoming in returns:
             heap = incoming.state.heap
             for address in given.keys() - own.shared:
@@ -390,7 +390,7 @@ class Carrier:
         self.layout.append((type(value), getattr(value, "head", None)))
         if isinstance(value, Composite):
             return value.with_parts(tuple(self.value(part) for part in value.parts))
-        self._expect(not isinstance(value, Lost | Traced))
+        self._expect(not isinstance(value, Lost | Recorded))
         return value
 
     def _object(self, value: Reference) -> Reference:

@@ -1,7 +1,7 @@
 """What the function returns: the results of the program, and how a Python object is made of them.
 
-Where a function returns values of different kinds on different ways, the program says by an integer
-which it was; such a result has no form, and ``build`` makes it.
+Where a function returns values of different kinds on different paths, the program says by an
+integer which it was; such a result has no form, and ``build`` makes it.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from ..abstract.values import (
     Lazy,
     Number,
     Reference,
-    Row,
-    Single,
     Text,
+    Tuple,
+    ZeroDimensional,
     is_integers,
 )
 from ..abstract.walker import Walker
 from ..library.standard import INSTANCES
 from ..program import form
-from ..types.cuts import cut
+from ..types.computed_slices import cut
 
 PLAIN = (int, float, bool, complex, str, bytes, type(None), type, frozenset)
 
@@ -84,7 +84,7 @@ class Returned(Walker):
             if value.place is not None and not isinstance(value.object, PLAIN):
                 return form.Argument(value.place)
             return form.Constant(value.object)
-        if isinstance(value, Row):
+        if isinstance(value, Tuple):
             items = self._forms(value.items, results, path, node)
             if value.cls is tuple:
                 return tuple(items)
@@ -95,7 +95,7 @@ class Returned(Walker):
             tag = results.add(value.tag, "int", (*path, "tag"))
             forms = [self.form_of(one, results, path, node) for one in value.alternatives]
             return form.Either(tag, tuple(forms))
-        if isinstance(value, Single):
+        if isinstance(value, ZeroDimensional):
             return form.Argument(value.place)
         if isinstance(value, Text) and value.template is not None:
             # Each text shows what it is made of, wherever else that is.

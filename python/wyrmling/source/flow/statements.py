@@ -22,7 +22,7 @@ from ..abstract.state import (
     InstanceContents,
     ListContents,
 )
-from ..abstract.values import Array, Choice, Known, Reference, Row, Single, is_none
+from ..abstract.values import Array, Choice, Known, Reference, Tuple, ZeroDimensional, is_none
 from ..abstract.walker import Walker
 from ..types.in_place import in_use
 from ..types.views import looked_up
@@ -64,7 +64,7 @@ class Statements(Walker):
         """``if condition: … else: …``."""
         held = len(self.held)
         condition = self.truth(self.evaluate(node.test), node)
-        # What was looked at is in use no more: names may be bound anew.
+        # The parts of the condition are not in use any more.
         del self.held[held:]
 
         def then() -> None:
@@ -101,7 +101,7 @@ class Statements(Walker):
         """Binds a target."""
         if isinstance(target, ast.Name):
             self.store_name(target.id, value, target)
-            if not isinstance(value, Row | Choice) and hasattr(value, "id"):
+            if not isinstance(value, Tuple | Choice) and hasattr(value, "id"):
                 self.builder.name(value.id, target.id)
         elif isinstance(target, ast.Tuple | ast.List):
             self._unpack(target, value)
@@ -115,7 +115,7 @@ class Statements(Walker):
     def _unpack(self, target: ast.Tuple | ast.List, value: Any) -> None:
         ways = value.alternatives if isinstance(value, Choice) else ()
         plain = not any(isinstance(one, ast.Starred) for one in target.elts)
-        if ways and plain and all(isinstance(one, Row) or is_none(one) for one in ways):
+        if ways and plain and all(isinstance(one, Tuple) or is_none(one) for one in ways):
             items = [self._item_of(value, at, target) for at in range(len(target.elts))]
         else:
             items = self.items(value, target)
@@ -127,7 +127,7 @@ class Statements(Walker):
         """An item of a choice of tuples, each of which needs the length of the target."""
 
         def item(one: Any) -> Any:
-            if not isinstance(one, Row):
+            if not isinstance(one, Tuple):
                 self.leave("None cannot be gone through", target, TypeError)
             if len(one.items) != len(target.elts):
                 self.leave("as many values as names are needed", target, ValueError)
@@ -189,7 +189,7 @@ class Statements(Walker):
             return self.distribute(
                 before, lambda one: self._in_place(operator, one, value, node), node
             )
-        if isinstance(before, Single):
+        if isinstance(before, ZeroDimensional):
             self.refuse(node, "an operator in place on an array", "write x = x + …")
         if isinstance(before, Reference):
             contents = self.contents(before, node)

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..abstract.state import DictContents, InstanceContents, SetContents
 from ..abstract.values import (
+    INTEGERS,
     REAL,
-    WHOLE,
     Applied,
     Choice,
     Closure,
@@ -25,19 +25,19 @@ from ..abstract.values import (
     Number,
     Range,
     Reference,
-    Row,
+    Tuple,
     kind_of,
 )
 from ..abstract.walker import Walker
 from ..text.read import is_made
 from ..text.scope import is_built_in
-from ..types.answers import integer_of
 from ..types.classes import fits, package_of
 from ..types.creation import is_quadrature
+from ..types.integer_arrays import integer_of
 from ..types.iterators import TAKERS, iterated, iterator
 from ..types.numbers import FOLDED, number_in
 from ..types.objects import member_of
-from ..types.singles import with_numbers
+from ..types.zero_dimensional import with_numbers
 from . import caching
 from .nested import transform_name
 from .splicing import is_own_function, is_primitive, own_of_scipy
@@ -61,7 +61,8 @@ class Builtins(Walker):
         """What a callable returns that is not read."""
         found = function.object
         if function.place is not None and isinstance(found, types.FunctionType):
-            # Of its code, which is not read, there may be others that do something else.
+            # Its code is not read, and over other cells may do something else: the function itself
+            # has to be the same.
             self.needs.test(function.place, ("is", found))
         name = getattr(found, "__name__", "")
         if any(found is one for one in (float, int, abs)):
@@ -119,7 +120,7 @@ class Builtins(Walker):
         owner = getattr(found, "__self__", None)
         is_known = all(isinstance(arg, Known) for arg in args)
         if isinstance(owner, str) and name == "format" and not keywords and not is_known:
-            return self.filled_in("format", owner, Row(tuple(args)), node)
+            return self.filled_in("format", owner, Tuple(tuple(args)), node)
         if isinstance(owner, np.ufunc):
             return self.array_call(found, args, keywords, node)
         if isinstance(owner, str | bytes | int | float | tuple | np.generic):
@@ -184,11 +185,11 @@ class Builtins(Walker):
         if not isinstance(result.object, FOLDED):
             self.refuse(node, f"a call of {label}", "compute it outside of the function")
         if isinstance(result.object, tuple):
-            return Row(tuple(Known(item) for item in result.object))
+            return Tuple(tuple(Known(item) for item in result.object))
         return result
 
     def _plain(self, value: Any, node: ast.AST, label: str) -> Any:
-        if isinstance(value, Row) and value.cls is tuple:
+        if isinstance(value, Tuple) and value.cls is tuple:
             return tuple(self._plain(item, node, label) for item in value.items)
         found = self.constant_of(
             value, node, f"a call of {label} with what is computed", "use what has a derivative"
@@ -225,7 +226,7 @@ class Builtins(Walker):
         self._only(args, keywords, range(1, 4), node)
         args = [self.as_index(arg, node) for arg in args]
         for arg in args:
-            if kind_of(arg) not in WHOLE and kind_of(arg) != "bool":
+            if kind_of(arg) not in INTEGERS and kind_of(arg) != "bool":
                 self.leave_with("a range of no integers", node, arg)
         ends = [
             self._python(arg) if isinstance(arg, Number) else Known(int(arg.object)) for arg in args
@@ -280,7 +281,7 @@ class Builtins(Walker):
 
     def builtin_tuple(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``tuple(x)``."""
-        return Row(tuple(self.listed(args[0], node)) if args else ())
+        return Tuple(tuple(self.listed(args[0], node)) if args else ())
 
     def builtin_list(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``list(x)``."""
@@ -353,7 +354,9 @@ class Builtins(Walker):
 
     def builtin_divmod(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``divmod(x, y)``."""
-        return Row(tuple(self.binary(name, args[0], args[1], node) for name in ("FloorDiv", "Mod")))
+        return Tuple(
+            tuple(self.binary(name, args[0], args[1], node) for name in ("FloorDiv", "Mod"))
+        )
 
     def builtin_pow(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``pow(x, y)``."""

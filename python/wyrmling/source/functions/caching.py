@@ -29,7 +29,7 @@ from ..abstract.values import (
     Lazy,
     Number,
     Reference,
-    Row,
+    Tuple,
     is_none,
     kind_of,
 )
@@ -151,7 +151,7 @@ class Caching(Walker):
         return self.call(inner, args, keywords, node)
 
     def _kept_by(self, memo: Reference) -> DictContents:
-        """The results that were kept on all ways that lead here."""
+        """The results that were kept on all paths that lead here."""
         contents = self.state.heap.get(memo.address)
         return contents if isinstance(contents, DictContents) else DictContents((), ())
 
@@ -163,7 +163,7 @@ class Caching(Walker):
 
     def _check_hashable(self, value: Any, node: ast.AST) -> None:
         """Leaves for what has no hash, and refuses what is no number or known value."""
-        if isinstance(value, Row):
+        if isinstance(value, Tuple):
             for item in value.items:
                 self._check_hashable(item, node)
         elif self.is_array(value) or (
@@ -178,7 +178,7 @@ class Caching(Walker):
 
 def _key(value: Any) -> Hashable:
     """An argument as a part of the key of a result."""
-    if isinstance(value, Row):
+    if isinstance(value, Tuple):
         return (value.cls, tuple(map(_key, value.items)))
     if isinstance(value, Known):
         # Numbers of another type, or with another sign of zero, are equal to it.
@@ -189,7 +189,7 @@ def _key(value: Any) -> Hashable:
 
 def _equal(value: Any) -> Hashable:
     """What Python compares of an argument: an integer may be equal to a float."""
-    if isinstance(value, Row):
+    if isinstance(value, Tuple):
         return tuple(map(_equal, value.items))
     found: Hashable = value.object if isinstance(value, Known) else value
     return found
@@ -199,7 +199,7 @@ def _is_unchangeable(value: Any) -> bool:
     """Whether a result is made of numbers, tuples, and known texts and None."""
     if isinstance(value, Choice):
         return all(map(_is_unchangeable, value.alternatives))
-    if isinstance(value, Row):
+    if isinstance(value, Tuple):
         return all(map(_is_unchangeable, value.items))
     if isinstance(value, Known):
         return kind_of(value) is not None or isinstance(value.object, str | None)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ..abstract.values import REAL, WHOLE, Known, Number, kind_of, sources_of
+from ..abstract.values import INTEGERS, REAL, Known, Number, kind_of, sources_of
 from ..abstract.walker import Walker
 from ..types.numbers import OPERATORS, UNARY
 from ..types.truth import COMPARISONS
@@ -316,7 +316,7 @@ class Mathematics(Walker):
         """A ufunc on integers: those that give floats take them as floats."""
         name = UFUNCS.get(function)
         kinds = {kind_of(arg) for arg in args}
-        if "int64" in kinds and kinds <= WHOLE:
+        if "int64" in kinds and kinds <= INTEGERS:
             if function in OF_INTEGERS and len(args) == 2:
                 return self.binary(OF_INTEGERS[function], args[0], args[1], node)
             if function is np.absolute and len(args) == 1:
@@ -327,7 +327,7 @@ class Mathematics(Walker):
             code.endswith(("->d", "->g", "->f", "->e", "->F", "->D", "->G", "->O"))
             for code in function.types
         )
-        if name is None or not kinds <= WHOLE or not floats:
+        if name is None or not kinds <= INTEGERS or not floats:
             return None
         real = [self.as_real(arg, "float", node) for arg in args]
         return Number("float64", self.apply(name, *real), sources_of(*args))

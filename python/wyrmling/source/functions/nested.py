@@ -29,11 +29,11 @@ from ..abstract.values import (
     Lazy,
     Lost,
     Number,
+    Recorded,
     Reference,
-    Row,
-    Single,
     Text,
-    Traced,
+    Tuple,
+    ZeroDimensional,
     kind_of,
     sample,
 )
@@ -91,7 +91,7 @@ class Nested(Walker):
             aux = " with has_aux" if made.has_aux else ""
             self.refuse(node, f"a call of what {made.name} made{aux}", "use grad or value_and_grad")
         several = isinstance(made.argnums, tuple)
-        argnums = Row(tuple(map(Known, made.argnums))) if several else Known(made.argnums)
+        argnums = Tuple(tuple(map(Known, made.argnums))) if several else Known(made.argnums)
         return Lazy(made.name, (inner, argnums))
 
     def transform(
@@ -113,8 +113,8 @@ class Nested(Walker):
     ) -> Any:
         """The gradient of a function at arguments."""
         function, argnums = made.over
-        several = isinstance(argnums, Row)
-        given = argnums.items if isinstance(argnums, Row) else (argnums,)
+        several = isinstance(argnums, Tuple)
+        given = argnums.items if isinstance(argnums, Tuple) else (argnums,)
         at = [self.constant_of(one, node, "a computed argnums") for one in given]
         if any(type(one) is not int or not -len(args) <= one < len(args) for one in at):
             self.leave("argnums do not fit the arguments", node)
@@ -126,8 +126,8 @@ class Nested(Walker):
         order = iter(gradients)
         found = {one: self._arranged(prepared[one], order, node) for one in dict.fromkeys(at)}
         trees = [found[one] for one in at]
-        result = Row(tuple(trees)) if several else trees[0]
-        return result if made.name == "grad" else Row((value, result))
+        result = Tuple(tuple(trees)) if several else trees[0]
+        return result if made.name == "grad" else Tuple((value, result))
 
     def _differentiable(self, value: Any, node: ast.AST) -> Any:
         """An argument that is differentiated: floats for integers, containers with their parts."""
@@ -138,8 +138,8 @@ class Nested(Walker):
             self.refuse(node, "a derivative by an array of computed length", ADVICE)
         if kind == "float32" or isinstance(value, Array):
             return Number("float32", self.id_of(value)) if isinstance(value, Known) else value
-        if isinstance(value, Row):
-            return Row(tuple(self._differentiable(one, node) for one in value.items), value.cls)
+        if isinstance(value, Tuple):
+            return Tuple(tuple(self._differentiable(one, node) for one in value.items), value.cls)
         if isinstance(value, Reference):
             contents = self.contents(value, node)
             if isinstance(contents, ArrayContents):
@@ -157,8 +157,8 @@ class Nested(Walker):
         """What an instance holds: floats and arrays are differentiated, all else is kept."""
         if not self._has_numbers(value):
             return Lazy(KEPT, (value,))
-        if isinstance(value, Row):
-            return Row(tuple(self._part(one, node) for one in value.items), value.cls)
+        if isinstance(value, Tuple):
+            return Tuple(tuple(self._part(one, node) for one in value.items), value.cls)
         if isinstance(value, Reference):
             contents = self.contents(value, node)
             if is_list_or_dict(contents):
@@ -170,13 +170,13 @@ class Nested(Walker):
         """Whether something in a value has a gradient where an instance holds it."""
         if isinstance(value, Number | Known | Array):
             return kind_of(value) in REAL or (isinstance(value, Array) and value.dtype.kind == "f")
-        if isinstance(value, Row):
+        if isinstance(value, Tuple):
             return any(self._has_numbers(one) for one in value.items)
         if isinstance(value, Reference):
             contents = self.state.heap[value.address]
             return isinstance(contents, Lost) or any(map(self._has_numbers, contents.parts))
-        # What else there is may have some: it is refused.
-        return isinstance(value, Choice | Traced | Lost | Single)
+        # These may hold numbers, and are refused by the caller.
+        return isinstance(value, Choice | Recorded | Lost | ZeroDimensional)
 
     def _arranged(self, value: Any, gradients: Iterator[Any], node: ast.AST) -> Any:
         """Gradients in the form of an argument."""
@@ -184,9 +184,9 @@ class Nested(Walker):
             return Known(None)
         if isinstance(value, Number | Array):
             return next(gradients)
-        if isinstance(value, Row):
+        if isinstance(value, Tuple):
             items = tuple(self._arranged(one, gradients, node) for one in value.items)
-            return Row(items, value.cls)
+            return Tuple(items, value.cls)
         contents = self.contents(value, node)
         parts = tuple(self._arranged(one, gradients, node) for one in contents.parts)
         return self.allocate(contents.with_parts(parts))
@@ -202,7 +202,7 @@ class Nested(Walker):
         """The value, and the gradient by each leaf of the arguments."""
         outer = Outer(self.builder, self.state)
         kept = self.hidden, self.places, self.captured, self.outer, self.held, self.statement
-        # Of this program alone are the numbers by which arrays of the caller's are found again.
+        # The ids of arrays from outside are values of this program alone.
         outer_arrays, self.outer_arrays = self.outer_arrays, {}
         self.builder = _core.IrBuilder("derivative")
         self.hidden, self.places, self.captured, self.outer = {}, [], [], {}
@@ -247,7 +247,7 @@ class Nested(Walker):
         return self._inlined(program, value, leaves, outer, node)
 
     def _as_float(self, value: Any, node: ast.AST) -> Any:
-        """A result that is a float of Python's on some ways and NumPy's on others, which has one
+        """A result that is a float of Python's on some paths and NumPy's on others, which has one
         gradient; anything else as it is, but for integers, which have none.
         """
         value = number_in(self, value)
@@ -266,9 +266,9 @@ class Nested(Walker):
             if isinstance(value, Array):
                 return Array(made, value.dtype, value.shape)
             return Number(value.kind, made)
-        if isinstance(value, Row):
+        if isinstance(value, Tuple):
             items = tuple(self._fresh(one, leaves, outer, node) for one in value.items)
-            return Row(items, value.cls)
+            return Tuple(items, value.cls)
         if isinstance(value, Lazy):
             return self._moved(value.over[0], outer, node)
         contents = outer.state.heap[value.address]
@@ -293,7 +293,7 @@ class Nested(Walker):
                 found = outer.found[value.id]
                 return Array(found, value.dtype, value.shape, computed=value.computed)
             return Number(value.kind, outer.found[value.id], value.sources)
-        if isinstance(value, Choice | Traced | Lost | Text):
+        if isinstance(value, Choice | Recorded | Lost | Text):
             self.refuse(node, "a derivative that depends on this", ADVICE)
         if isinstance(value, Reference):
             if value.address not in outer.moved:
@@ -323,7 +323,7 @@ class Nested(Walker):
         kind = kind_of(value) or "float"
         one = self.constant(one_of(kind))
         results = self.builder.inline(pullback, [*outer.ids, one])
-        # The program goes on in a block of which the state knows.
+        # The program goes on in a new block, which becomes that of the state.
         after = self.builder.block()
         wanted = [results[0], *(results[at] for at in where if at is not None)]
         likes = [None, *(leaf for leaf, at in zip(leaves, where, strict=True) if at is not None)]

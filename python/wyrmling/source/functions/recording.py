@@ -1,4 +1,9 @@
-"""The arguments with which a function of NumPy's is recorded: two sets of variables, and arrays."""
+"""The arguments with which a function of NumPy's is called while it is recorded (``splicing.py``).
+
+It is called on two sets of variables with different values, which have to record the same graph:
+a function that reads values would record another. And it is called on plain arrays, for the types
+of its results and whether they are views.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from ..abstract.values import (
     Known,
     Lazy,
     Number,
-    Row,
+    Tuple,
     is_none,
     kind_of,
     seen_of,
@@ -80,7 +80,7 @@ class Reductions(Walker):
             )
         both = self.accumulate(
             args[0],
-            Row((start, Known(None))),
+            Tuple((start, Known(None))),
             lambda pair, item: self._corrected(pair, item, node),
             node,
         )
@@ -103,36 +103,36 @@ class Reductions(Walker):
 
         return self.decide(finite, corrected, lambda: total, node)
 
-    def _corrected(self, pair: Row, item: Any, node: ast.AST) -> Any:
+    def _corrected(self, pair: Tuple, item: Any, node: ast.AST) -> Any:
         """A sum of floats and what rounding lost of it."""
         total, lost = pair.items
         if isinstance(total, Choice):
             return self.distribute(
-                total, lambda one: self._corrected(Row((one, lost)), item, node), node
+                total, lambda one: self._corrected(Tuple((one, lost)), item, node), node
             )
         if isinstance(lost, Choice):
             return self.distribute(
-                lost, lambda one: self._corrected(Row((total, one)), item, node), node
+                lost, lambda one: self._corrected(Tuple((total, one)), item, node), node
             )
         if isinstance(item, Choice):
             return self.distribute(item, lambda one: self._corrected(pair, one, node), node)
         if kind_of(total) != "float" or kind_of(item) not in ("float", "int", "bool"):
             # Nothing is corrected from here on.
             total = self._with_correction(total, lost, node)
-            return Row((self.binary("Add", total, item, node), Known(None)))
+            return Tuple((self.binary("Add", total, item, node), Known(None)))
         if is_none(lost):
             lost = Known(0.0)
         value = self.call(Known(float), [item], {}, node)
         made = self.binary("Add", total, value, node)
         if kind_of(item) != "float" and not WHOLE_COMPENSATED:
-            return Row((made, lost))
+            return Tuple((made, lost))
         large = self.compare("GtE", self._size(total, node), self._size(value, node), node)
 
         def rest(one: Any, other: Any) -> Any:
             return self.binary("Add", self.binary("Sub", one, made, node), other, node)
 
         part = self.decide(large, lambda: rest(total, value), lambda: rest(value, total), node)
-        return Row((made, self.binary("Add", lost, part, node)))
+        return Tuple((made, self.binary("Add", lost, part, node)))
 
     def _size(self, value: Any, node: ast.AST) -> Any:
         return self.call(Known(abs), [value], {}, node)
@@ -152,7 +152,7 @@ class Reductions(Walker):
         plain = is_none(key)
 
         def keyed(item: Any) -> Any:
-            return Row((item, item if plain else self.call(key, [item], {}, node)))
+            return Tuple((item, item if plain else self.call(key, [item], {}, node)))
 
         if len(args) == 1 and plain and self.runs(args[0]):
             args = [self.list_of(args[0], node)]
@@ -169,7 +169,7 @@ class Reductions(Walker):
         return self._seen_extreme(operator, rows, best.items[0]) if plain else best.items[0]
 
     @staticmethod
-    def _seen_extreme(operator: str, rows: list[Row], found: Any) -> Any:
+    def _seen_extreme(operator: str, rows: list[Tuple], found: Any) -> Any:
         """The extreme of lengths of arrays as a length that was seen, too."""
         values = [row.items[0] for row in rows]
         seen: list[Any] = [seen_of(value) for value in values]
@@ -189,7 +189,7 @@ class Reductions(Walker):
         self,
         operator: str,
         over: Any,
-        keyed: Callable[[Any], Row],
+        keyed: Callable[[Any], Tuple],
         default: Any,
         node: ast.AST,
     ) -> Any:
@@ -212,7 +212,7 @@ class Reductions(Walker):
         some = self.compare("NotEq", self.length(over, node), Known(0), node)
         return self.decide(some, found, none, node)
 
-    def _better(self, operator: str, best: Row, row: Row, node: ast.AST) -> Any:
+    def _better(self, operator: str, best: Tuple, row: Tuple, node: ast.AST) -> Any:
         wins = self.truth(self.compare(operator, row.items[1], best.items[1], node), node)
         return self.decide(wins, lambda: row, lambda: best, node)
 
@@ -227,7 +227,7 @@ class Reductions(Walker):
         if len(items) > LONGEST_SORTED:
             self.refuse(node, "sorting so many values", "use np.sort on an array")
         plain = is_none(key)
-        keyed = [Row((i, i if plain else self.call(key, [i], {}, node))) for i in items]
+        keyed = [Tuple((i, i if plain else self.call(key, [i], {}, node))) for i in items]
         for row in keyed:
             self._no_nan(row.items[1], node)
         operator = "Gt" if backwards else "Lt"
@@ -240,8 +240,10 @@ class Reductions(Walker):
                 keyed[at], keyed[at + 1] = self._exchanged(wrong, left, right, node)
         return [row.items[0] for row in keyed]
 
-    def _exchanged(self, wrong: Any, left: Row, right: Row, node: ast.AST) -> tuple[Row, Row]:
-        made = self.decide(wrong, lambda: Row((right, left)), lambda: Row((left, right)), node)
+    def _exchanged(
+        self, wrong: Any, left: Tuple, right: Tuple, node: ast.AST
+    ) -> tuple[Tuple, Tuple]:
+        made = self.decide(wrong, lambda: Tuple((right, left)), lambda: Tuple((left, right)), node)
         return made.items[0], made.items[1]
 
     def _no_nan(self, value: Any, node: ast.AST) -> None:
@@ -261,7 +263,7 @@ class Reductions(Walker):
 
     def _quantified(self, over: Any, decisive: bool, node: ast.AST) -> Any:
         if isinstance(over, Lazy) and isinstance(over.node, ast.ListComp):
-            # All of a list is evaluated.
+            # ``all([…])`` makes the whole list first, while ``all(…)`` of a generator stops early.
             return self.accumulate(
                 over,
                 Known(not decisive),

@@ -20,22 +20,22 @@ import numpy as np
 from ... import _core, _names
 from ..abstract.state import ListContents
 from ..abstract.values import (
-    WHOLE,
+    INTEGERS,
     Array,
     Known,
     Number,
+    Recorded,
     Reference,
-    Row,
-    Traced,
+    Tuple,
     is_integers,
     is_none,
     kind_of,
 )
-from ..types.answers import are_whole, expect_powers, refuse_other_widths, signed
 from ..types.classes import package_of
+from ..types.computed_slices import FILLED
 from ..types.creation import CREATORS, FOR_VARIABLES, TRACING, Creation
-from ..types.cuts import FILLED
 from ..types.in_place import UNREAD_METHODS, Written, in_use, written
+from ..types.integer_arrays import are_whole, expect_powers, refuse_other_widths, signed
 from ..types.numbers import LOGICAL
 from .recording import Recording, Samples, Unfit, picked
 
@@ -187,14 +187,14 @@ class Splicing(Creation):
         """A function that writes to an array of the function's own."""
         named = {key: one for key, one in keywords.items() if key != "out"}
         target = keywords["out"] if writes.way == "out" else next(iter(args), None)
-        if isinstance(target, Row) and len(target.items) == 1:
+        if isinstance(target, Tuple) and len(target.items) == 1:
             target = target.items[0]
         own = isinstance(target, Reference) or getattr(target, "view", None) is not None
         if not (own and self.is_array(target)):
             self.refuse(node, f"{writes.label} that writes to such an array", "use what it returns")
         given = [target, *args] if writes.way == "out" else args
         made = self.array_call(writes, given, named, node)
-        # Of views in use those that are given have been read.
+        # Views among the arguments have been read; other views in use would see the new elements.
         read = [id(one) for one in (*args, *keywords.values())]
         held = [getattr(one, "owner", one) for one in self.held[self.statement :]]
         with in_use(self, [one for one in held if id(one) not in read]):
@@ -277,7 +277,7 @@ class Splicing(Creation):
             if recording.computed:
                 raise Unfit from None
             if name == "item":
-                # It would be refused, if it did not raise.
+                # Where it does not raise it is refused, as it reads values.
                 self.refuse(node, "item, which reads the values of an array,", TRACING)
             self.leave(f"NumPy's {name} raises an exception", node)
         return self._recorded(name, call, real, recording, node)
@@ -298,17 +298,17 @@ class Splicing(Creation):
             items = tuple(self._result(name, *one, recording, node) for one in rows)
             if isinstance(real, list):
                 return self.new_list(items)
-            return Row(items, type(real) if hasattr(real, "_fields") else tuple)
+            return Tuple(items, type(real) if hasattr(real, "_fields") else tuple)
         return self._result(name, found, again, real, recording, node)
 
     def _result(
         self, name: str, found: Any, again: Any, real: Any, recording: Recording, node: ast.AST
     ) -> Any:
         for sample, value in recording.arrays:
-            # An array that is not repeated now may be for other lengths.
+            # NumPy gave an argument itself back: it would not for arrays of other lengths.
             if real is sample and name != "broadcast_arrays":
                 if all(found is not one for one, _ in recording.inputs):
-                    # It is refused for arrays of other lengths, which squeeze would change.
+                    # This checks the lengths, which squeeze, say, would change for others.
                     self._splice(found, recording)
                 return value
         if not isinstance(found, _core.Variable):
@@ -318,7 +318,7 @@ class Splicing(Creation):
         if recording.integer and kind.kind in "iu":
             self.refuse(node, f"{name} of integers of NumPy's", "use int(...) of them, or floats")
         if isinstance(real, np.bool_) and not recording.computed and not found.shape:
-            # A number, and no array, which would be taken to where it is used.
+            # It becomes a number here, and not a Recorded value.
             self._check_same(name, found, again, recording, node)
             made = self._splice(found, recording)
             return Number("numpy_bool", self.compute("float_to_bool", made))
@@ -328,7 +328,7 @@ class Splicing(Creation):
                 self.refuse(node, f"{name} of such integers", TRACING)
             computed = bool(recording.computed)
             others = tuple(recording.others)
-            return Traced(found, tuple(recording.inputs), again, others, computed)
+            return Recorded(found, tuple(recording.inputs), again, others, computed)
         if found.dtype != kind or found.shape != np.shape(real):
             self.refuse(node, f"{name} of such arrays", TRACING)
         if not recording.opaque:
@@ -412,12 +412,12 @@ class Splicing(Creation):
             if not is_integers(array) or recording.takes_integers:
                 return self._array_argument(value, array, recording)
             value = signed(array)
-        if recording.places and isinstance(value, Number) and value.kind in WHOLE:
+        if recording.places and isinstance(value, Number) and value.kind in INTEGERS:
             first, second = _core.IndexInput(0), _core.IndexInput(0)
             recording.inputs.append((first, self.index_of(self.as_int(value), node)))
             recording.others.append(second)
             return Samples(first, second, 0)
-        if isinstance(value, Traced):
+        if isinstance(value, Recorded):
             for pair, other in zip(value.inputs, value.others, strict=True):
                 if all(pair[0] is not one for one, _ in recording.inputs):
                     if value.computed:
@@ -425,7 +425,7 @@ class Splicing(Creation):
                     recording.inputs.append(pair)
                     recording.others.append(other)
             return Samples(value.variable, value.again, value.variable.value)
-        if isinstance(value, Row):
+        if isinstance(value, Tuple):
             return tuple(self._argument(item, recording, node, whole) for item in value.items)
         if isinstance(value, Reference):
             contents = self.contents(value, node)
@@ -434,7 +434,7 @@ class Splicing(Creation):
         if isinstance(value, Number):
             if value.kind in ("float", "float64", "float32"):
                 return self._number_argument(value, value.id, recording)
-            if (whole or recording.whole) and value.kind in WHOLE and value.seen is None:
+            if (whole or recording.whole) and value.kind in INTEGERS and value.seen is None:
                 return self._number_argument(value, self.as_real(value, "float", node), recording)
         return self.plain_of(value, node)
 
@@ -455,7 +455,7 @@ class Splicing(Creation):
         if weak:
             self.ask_kind(value)
             held = self.apply("cast", held, dtype="float32")
-        whole = recording.whole and value.kind in WHOLE
+        whole = recording.whole and value.kind in INTEGERS
         made = []
         for number in (1.25, 1.75) if whole else (0.8125, 1.1875):
             leaf = _core.Input(np.float32(number) if single else number)

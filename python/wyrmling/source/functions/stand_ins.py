@@ -23,7 +23,7 @@ from ..abstract.values import (
     Known,
     Lazy,
     Number,
-    Row,
+    Tuple,
     is_index,
     is_integers,
     kind_of,
@@ -31,9 +31,9 @@ from ..abstract.values import (
 )
 from ..abstract.walker import Walker
 from ..library import standard, standard_arrays
-from ..types.answers import integer_of
 from ..types.copying import FUNCTIONS, copied
 from ..types.grouping import grouped
+from ..types.integer_arrays import integer_of
 
 OF_INTEGERS = (np.searchsorted, np.digitize, np.unravel_index, np.clip, np.where)
 """Functions that give integers of NumPy's."""
@@ -98,7 +98,7 @@ def _of_callable(
         return None
     walker.needs.test(function.place, ("is", found))
     inner = walker.member(function, "pyfunc", node)
-    # Characters or dtypes, one for each result.
+    # ``otypes``: characters or dtypes, one for each result.
     types = [None] if found.otypes is None else [np.dtype(one) for one in found.otypes]
     if len(types) != 1:
         return None
@@ -142,7 +142,7 @@ def _of_method(
         return _read(walker, found.__name__, args, keywords, node)
     if isinstance(owner, np.ufunc) and len(args) == 3:
         name = f"{owner.__name__}_{found.__name__}"
-        places = args[1] if isinstance(args[1], Row) else Row((args[1],))
+        places = args[1] if isinstance(args[1], Tuple) else Tuple((args[1],))
         indexed = all(is_integers(walker.array_of(one)) for one in places.items)
         if indexed and hasattr(standard_arrays, name):
             return _read(walker, name, [args[0], places, args[2]], keywords, node)
@@ -179,7 +179,7 @@ def _type_of(walker: Walker, value: Any, node: ast.AST) -> Known | None:
     ways = value.alternatives if isinstance(value, Choice) else (value,)
     kinds = {np.dtype(CLASSES[kind]) for kind in map(kind_of, ways) if kind}
     if len(kinds) > 1:
-        walker.refuse(node, "a result of one type or another", "return floats on all ways")
+        walker.refuse(node, "a result of one type or another", "return floats on all paths")
     return Known(kinds.pop()) if kinds else None
 
 
@@ -220,8 +220,8 @@ def _as_numpy(walker: Walker, value: Any, node: ast.AST) -> Any:
     """Integers of Python's as integers of NumPy's."""
     if isinstance(value, Choice):
         return walker.distribute(value, lambda one: _as_numpy(walker, one, node), node)
-    if isinstance(value, Row):
-        return Row(tuple(_as_numpy(walker, one, node) for one in value.items))
+    if isinstance(value, Tuple):
+        return Tuple(tuple(_as_numpy(walker, one, node) for one in value.items))
     if isinstance(value, Known):
         return Known(np.int64(value.object))
     return Number("int64", value.id, value.sources)

@@ -226,7 +226,7 @@ def expect_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], needs: Needs
 
     def expect(place: Place, value: Any) -> None:
         kind = type(value)
-        # A bool of NumPy's is none that a program is given.
+        # Programs have no parameter for a np.bool_.
         number = kind in KINDS and kind is not np.bool_
         if kind in (tuple, list):
             needs.length(place, value)

@@ -101,7 +101,8 @@ class MakeNamed:
 class Instance:
     """Makes an instance of its attributes.
 
-    What is compiled does not keep the class: whoever calls it has the class, or an instance.
+    It refers to the class weakly, so that a compiled function does not keep the class alive: the
+    caller has the class, or an instance.
     """
 
     cls: weakref.ref[type]

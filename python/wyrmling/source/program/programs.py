@@ -1,9 +1,10 @@
 """Programs of functions and of their transforms, from the ir of one to the ir of the next.
 
-A ``Program`` is what the abstract interpreter makes of a function for arguments of some kinds. A
-transform takes it to another: ``gradient`` to that of one number, ``jacobian`` (``forward`` or not)
-to that of many, ``moved`` to how results move with arguments, ``pulled`` to gradients for given
-ones of the results. They compose, so that higher derivatives are programs like any other.
+A ``Program`` is what the abstract interpreter makes of a function for arguments of some kinds.
+Each transform is a function of a program that gives another one: ``gradient`` of a result that is
+one number, ``pushforward`` (products of the Jacobian with tangents, forward mode) and ``pullback``
+(products of gradients of the results with it, reverse mode); ``jacobians.py`` has the Jacobian
+itself. They compose, so that higher derivatives are programs like any other.
 """
 
 from __future__ import annotations
@@ -176,10 +177,10 @@ def transposed(
     function: IrFunction, parameters: Sequence[int]
 ) -> tuple[IrFunction, list[int | None]]:
     """``function.vjp(parameters)``. Raises Left where only that shows that it never returns."""
-    pullback, places = function.vjp(list(parameters))
-    if not pullback.returns:
+    vjp, places = function.vjp(list(parameters))
+    if not vjp.returns:
         raise Left("the function leaves")
-    return pullback, places
+    return vjp, places
 
 
 def _gradients(
@@ -188,9 +189,9 @@ def _gradients(
     """Writes one result, or the sum of its elements, and its gradients by leaves of arguments that
     are these parameters; those on which it depends.
     """
-    pullback, places = transposed(_summed(program, leaf), list(wrt.values()))
-    seed = writer.builder.constant(one_of(pullback.results[0]))
-    found = writer.builder.inline(pullback, [*writer.parameters, seed])
+    vjp, places = transposed(_summed(program, leaf), list(wrt.values()))
+    seed = writer.builder.constant(one_of(vjp.results[0]))
+    found = writer.builder.inline(vjp, [*writer.parameters, seed])
     pairs = zip(wrt, places, strict=True)
     return found[0], {number: found[place] for number, place in pairs if place is not None}
 
@@ -234,7 +235,7 @@ class Results:
         return tuple(parts) if several else parts[0]
 
 
-WHOLE = ("int", "int64", "bool", "numpy_bool")
+DISCRETE = ("int", "int64", "bool", "numpy_bool")
 
 
 def real(form: Any) -> Any:
@@ -255,7 +256,7 @@ def _real(form: Any, inside: bool) -> Any:
         inside = inside or isinstance(form.function, Instance)
     if forms.parts(form) is not None:
         return of_parts(lambda part: _real(part, inside), form)
-    if isinstance(form, Leaf) and (inside or form.kind not in WHOLE):
+    if isinstance(form, Leaf) and (inside or form.kind not in DISCRETE):
         return Leaf(form.number, form.kind)
     if is_number(form):
         return form
@@ -269,7 +270,7 @@ def _real(form: Any, inside: bool) -> Any:
 def is_number(leaf: Any) -> bool:
     """Whether a leaf of a form that is ``real`` is a floating-point number or an array of them."""
     if isinstance(leaf, Leaf):
-        return leaf.kind not in WHOLE
+        return leaf.kind not in DISCRETE
     return isinstance(leaf, Constant) and isinstance(leaf.object, float | np.floating)
 
 
@@ -367,7 +368,7 @@ def _extended(
     return writer, replace(program, inputs=[*program.inputs, *places], samples=samples), added
 
 
-def moved(
+def pushforward(
     program: Program,
     arguments: Arguments,
     at: Sequence[int],
@@ -375,8 +376,8 @@ def moved(
     *,
     value: bool,
 ) -> Program:
-    """How a function's results move when the leaves of arguments move by tangents, which are read
-    at these places; after the results with ``value``.
+    """The tangents of the results for tangents of the arguments' leaves, which are read at these
+    places; after the results with ``value``.
     """
     numbers = differentiated("jvp", arguments, at)
     wrt = chosen(program, numbers)
@@ -418,19 +419,19 @@ def sampled(function: IrFunction, samples: Sequence[Any]) -> list[Any]:
     return found
 
 
-def pulled(program: Program, arguments: Arguments, at: Sequence[int]) -> Program:
+def pullback(program: Program, arguments: Arguments, at: Sequence[int]) -> Program:
     """The function of the parameters and a gradient for each ``Leaf`` of the result, in order, that
     gives the gradients by the leaves of arguments. Its further parameters have no places.
     """
     wrt = chosen(program, differentiated("vjp", arguments, at))
     outputs = outputs_of(real(program.form))
     part = only(program, [leaf.number for leaf in outputs])
-    pullback, places = transposed(part, list(wrt.values()))
+    vjp, places = transposed(part, list(wrt.values()))
     writer, results = program.writer("pullback"), Results(arguments)
-    kinds = pullback.parameters[len(program.samples) :]
+    kinds = vjp.parameters[len(program.samples) :]
     like = sampled(part, program.samples) if "array" in kinds else [0.0] * len(kinds)
     seeds = [writer.builder.parameter(0, *each) for each in zip(kinds, like, strict=True)]
-    found = writer.builder.inline(pullback, [*writer.parameters, *seeds])
+    found = writer.builder.inline(vjp, [*writer.parameters, *seeds])
     pairs = zip(wrt, places, strict=True)
     by_leaf = {number: found[place] for number, place in pairs if place is not None}
     made = results.arranged(at, by_leaf, True)

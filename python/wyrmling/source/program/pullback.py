@@ -1,4 +1,8 @@
-"""What pulls gradients of results back to the arguments, compiled."""
+"""The pullback that ``vjp`` returns where a function is read: a compiled program and its call.
+
+``programs.pullback`` makes the program. Its parameters are those of the function, which have the
+values of the call of ``vjp``, and a gradient for each result.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Programs whose results have several forms, as those of one.
 
-A function may return a number on some ways and an array, None or a tuple on others; a sum that
+A function may return a number on some paths and an array, None or a tuple on others; a sum that
 starts at 0.0 is a number before the first turn of its loop. Derivatives are those of one form: the
 program leaves where a result has another.
 """
@@ -21,10 +21,10 @@ from .form import Constant, Either, Leaf
 from .programs import Program, sampled
 
 
-def untagged(program: Program, singles: bool = False) -> Program:
+def untagged(program: Program, as_float: bool = False) -> Program:
     """The function where results of several forms are one floating-point number, or an array if it
     is one for the samples; it leaves where a result is another thing. The number is a float32 if no
-    other is computed. With ``singles`` it is a float, which a float32 or an integer becomes too.
+    other is computed. With ``as_float`` it is a float, which a float32 or an integer becomes too.
 
     Raises SourceError where none is such a number, Left if it leaves for the samples.
     """
@@ -41,7 +41,7 @@ def untagged(program: Program, singles: bool = False) -> Program:
 
     def array(form: Either) -> Any:
         """What the result is for the samples, if that is an array of its own."""
-        if singles or not any(map(is_own, form.forms)):
+        if as_float or not any(map(is_own, form.forms)):
             return None
         if not seen:
             seen.extend(sampled(program.function, program.samples))
@@ -63,11 +63,11 @@ def untagged(program: Program, singles: bool = False) -> Program:
         id = found[form.number] if kind else -1
         if kind in ("float", "float64"):
             return id
-        if singles and kind == "float32":
+        if as_float and kind == "float32":
             return builder.apply("cast", [id], dtype="float64")
-        if singles and kind in ("int", "int64"):
+        if as_float and kind in ("int", "int64"):
             return builder.compute("int_to_float", [id])
-        kinds = (float, np.float64, int) if singles else (float, np.float64)
+        kinds = (float, np.float64, int) if as_float else (float, np.float64)
         if isinstance(form, Constant) and type(form.object) in kinds:
             return builder.constant(float(form.object))
         return None
@@ -90,7 +90,7 @@ def untagged(program: Program, singles: bool = False) -> Program:
         find: Callable[[Any], int | None] = value
         if sample is not None:
             kind, find = "array", functools.partial(like, sample)
-        elif not singles and "float32" in computed and not computed & {"float", "float64"}:
+        elif not as_float and "float32" in computed and not computed & {"float", "float64"}:
             kind, find = "float32", single
         done = builder.block()
         results.append(builder.parameter(done, kind, sample))

@@ -1,4 +1,8 @@
-"""What writes the program of a transform: a new function with the parameters of another."""
+"""A builder of the ir for transforms: of a new function with the parameters of another.
+
+What a transform computes is appended to it, mostly by inlining the other function and its
+derivatives.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ class Writer:
     """A new function with the parameters of another, for which ``samples`` stand."""
 
     def __init__(self, prefix: str, like: IrFunction, samples: Sequence[Any]) -> None:
-        """It is named after the other."""
+        """Names the function after the other, with ``prefix`` before it."""
         self.builder = IrBuilder(f"{prefix} of {like.name}", like.file)
         pairs = zip(like.parameters, samples, strict=True)
         self.parameters = [self.builder.parameter(0, kind, sample) for kind, sample in pairs]

@@ -109,7 +109,7 @@ def callee(f: Callable[..., Any], place: Place = FUNCTION, needs: Needs | None =
             needs.length(given, f.args)
             needs.keys(named, f.keywords)
             inner = {name: (arg, named.item(name)) for name, arg in f.keywords.items()}
-            # What an outer partial gives wins.
+            # The arguments of an outer partial override those of an inner one.
             keywords = inner | keywords
             f, place = f.func, place.attribute("func")
         elif isinstance(f, staticmethod):
@@ -153,7 +153,7 @@ def function(f: types.FunctionType) -> Reading:
         try:
             found = _readings.put(code, _read(f, code))
         except Unreadable as error:
-            # It may be otherwise later, see ``_read``: nothing is remembered.
+            # With a cause the failure may be temporary (see ``_read``), and is not kept.
             if error.__cause__ is not None:
                 raise
             found = _readings.put(code, str(error))

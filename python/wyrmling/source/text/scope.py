@@ -174,8 +174,8 @@ class Needs:
     def expect(self, place: Place, found: Any) -> None:
         """The object here must be this one at each call; a string or integer must be equal.
 
-        Of a Python function the code must be the same: whoever reads its defaults, cells or globals
-        names their places. Of a method, that and the object.
+        Of a Python function the code alone is compared, since its defaults, cells and globals have
+        places of their own where they are read; of a method, that and the object.
         """
         if isinstance(found, types.FunctionType):
             self.test(place.code(), ("is", found.__code__))

@@ -17,8 +17,8 @@ import numpy as np
 from ..._core import is_boolean
 from ..abstract.state import ArrayContents, CellContents, ListContents, names_of, reachable
 from ..abstract.values import (
+    INTEGERS,
     REAL,
-    WHOLE,
     Array,
     Choice,
     Composite,
@@ -26,18 +26,18 @@ from ..abstract.values import (
     Lazy,
     Lost,
     Number,
+    Recorded,
     Reference,
-    Row,
-    Traced,
+    Tuple,
     is_index,
     is_integers,
     kind_of,
     number_of,
 )
-from .answers import answered, as_floats, integer_of
+from .computed_slices import filled_part, with_cut
 from .containers import is_slice
 from .creation import Creation
-from .cuts import filled_part, with_cut
+from .integer_arrays import answered, as_floats, integer_of
 from .numbers import number_in
 from .views import as_view, write_back
 
@@ -55,7 +55,7 @@ class Arrays(Creation):
         """Whether a value is an array."""
         if isinstance(value, Reference):
             return isinstance(self.state.heap.get(value.address), ArrayContents)
-        return isinstance(value, Array | Traced) or (
+        return isinstance(value, Array | Recorded) or (
             isinstance(value, Known) and isinstance(value.object, np.ndarray)
         )
 
@@ -72,7 +72,7 @@ class Arrays(Creation):
         found = self.array_of(value)
         if isinstance(found, Known):
             return self.fold(bool, [found.object], node)
-        if isinstance(found, Traced):
+        if isinstance(found, Recorded):
             if found.computed:
                 self.refuse(node, "the truth of an array of computed length", "use len(…) of it")
             if found.variable.shape:
@@ -103,11 +103,13 @@ class Arrays(Creation):
 
     def _picked_out(self, value: Any, index: Any, node: ast.AST) -> Any:
         array = self.array_of(value)
-        if index == Row(()) and (kind_of(value) or (isinstance(array, Array) and not array.shape)):
+        if index == Tuple(()) and (
+            kind_of(value) or (isinstance(array, Array) and not array.shape)
+        ):
             return number_in(self, value)
         index = self._with_integers(index, node)
-        if isinstance(array, Traced):
-            parts = index.items if isinstance(index, Row) else (index,)
+        if isinstance(array, Recorded):
+            parts = index.items if isinstance(index, Tuple) else (index,)
             if self._looks_up(array.variable, parts):
                 found = self.array_item(as_floats(self, array), index, node)
                 return answered(self, found, array, node)
@@ -121,7 +123,7 @@ class Arrays(Creation):
                 if not array.shape:
                     self.leave("an array without axes has no items", node)
                 return self._part_at(value, array, [index], node)[0]
-            parts = index.items if isinstance(index, Row) else (index,)
+            parts = index.items if isinstance(index, Tuple) else (index,)
             if self._looks_up(array, parts):
                 part, _, rest = self._part_at(value, array, parts, node)
                 return self.array_item(part, rest, node) if rest else part
@@ -134,7 +136,7 @@ class Arrays(Creation):
                 found = self.part_of(value, array, first, node)
                 if not others:
                     return found
-                return self.array_item(found, Row((ALL, *others)), node)
+                return self.array_item(found, Tuple((ALL, *others)), node)
             if len(array.shape) == 2 == len(parts) and all(map(self._are_places, parts)):
                 return self.call(self.written_out("paired", node), [value, *parts], {}, node)
             places = [at for at, part in enumerate(parts) if self._are_places(part)]
@@ -147,7 +149,7 @@ class Arrays(Creation):
                 return self._rows(array, places, node)
         return self.array_call(_item, [value, self._index(index, node)], {}, node)
 
-    def _masked(self, value: Any, array: Array, mask: Traced, node: ast.AST) -> Any:
+    def _masked(self, value: Any, array: Array, mask: Recorded, node: ast.AST) -> Any:
         """What a mask picks: the rows at some numbers, or the elements."""
         axes = len(mask.variable.shape)
         if not 0 < axes <= len(array.shape):
@@ -167,14 +169,14 @@ class Arrays(Creation):
         """
         before, places, after = parts[:at], parts[at], parts[at + 1 :]
         array = self.array_of(places)
-        axes = len(array.variable.shape if isinstance(array, Traced) else array.shape)
+        axes = len(array.variable.shape if isinstance(array, Recorded) else array.shape)
         if all(map(is_index, before)) and all(is_index(one) or is_slice(one) for one in after):
-            found = self.array_item(value, Row(tuple(before)), node) if before else value
+            found = self.array_item(value, Tuple(tuple(before)), node) if before else value
             found = self.array_item(found, places, node)
-            return self.array_item(found, Row((*[ALL] * axes, *after)), node) if after else found
+            return self.array_item(found, Tuple((*[ALL] * axes, *after)), node) if after else found
         if axes == 1 and not after and not any(map(is_index, before)):
             if any(map(_is_short, before)):
-                value = self.array_item(value, Row(tuple(before)), node)
+                value = self.array_item(value, Tuple(tuple(before)), node)
             ends = Known(at), Known(0)
             turned = self.array_call(np.moveaxis, [value, *ends], {}, node)
             found = self.array_item(turned, places, node)
@@ -186,10 +188,10 @@ class Arrays(Creation):
         array = self.array_of(index)
         if isinstance(array, Known) and isinstance(array.object, np.ndarray):
             array = array.object
-        found = array.variable if isinstance(array, Traced) else array
+        found = array.variable if isinstance(array, Recorded) else array
         return getattr(found, "dtype", None) == np.int64 and len(found.shape) > 0
 
-    def _has_rows(self, value: Any, array: Array, mask: Traced) -> bool:
+    def _has_rows(self, value: Any, array: Array, mask: Recorded) -> bool:
         """Whether what is assigned by a mask has a row for each place."""
         given = self.array_of(value)
         axes = len(array.shape) - len(mask.variable.shape) + 1
@@ -197,9 +199,9 @@ class Arrays(Creation):
 
     def _with_integers(self, index: Any, node: ast.AST) -> Any:
         """An index whose integers are numbers, also those that were recorded, as of ``argmax``."""
-        if isinstance(index, Row):
+        if isinstance(index, Tuple):
             items = tuple(integer_of(self, part, node) for part in index.items)
-            return Row(items or (Known(...),))
+            return Tuple(items or (Known(...),))
         return integer_of(self, index, node)
 
     def _listed_rows(self, parts: Sequence[Any], node: ast.AST, most: int = 0) -> list[Any] | None:
@@ -219,7 +221,7 @@ class Arrays(Creation):
             return None
         if not all(map(is_index, items)) or all(isinstance(one, Known) for one in items):
             return None
-        return [Row((one, *rest)) if rest else one for one in items]
+        return [Tuple((one, *rest)) if rest else one for one in items]
 
     def _looks_up(self, array: Any, parts: Sequence[Any]) -> bool:
         """Whether these are integers and slices, and not all of them known."""
@@ -237,7 +239,7 @@ class Arrays(Creation):
 
     def _part_at(
         self, value: Any, array: Array, parts: Sequence[Any], node: ast.AST
-    ) -> tuple[Any, dict[int, int], Row | None]:
+    ) -> tuple[Any, dict[int, int], Tuple | None]:
         """What is at the integers among these, by their axes; the places; and which part of it the
         slices name, None for all of it.
         """
@@ -252,7 +254,7 @@ class Arrays(Creation):
         else:
             made = self.apply("take_at", array.id, *places.values(), axes=list(places))
         slices = [part for part in parts if not is_index(part)]
-        rest = Row(tuple(slices)) if any(map(_is_short, slices)) else None
+        rest = Tuple(tuple(slices)) if any(map(_is_short, slices)) else None
         if not shape:
             if is_integers(array):
                 return Number("int64", self.compute("index_to_signed", made)), places, rest
@@ -278,8 +280,8 @@ class Arrays(Creation):
         if is_slice(index):
             ends = [self.constant_of(end, node, "a slice by computed ends") for end in index.over]
             return Known(slice(*ends))
-        if isinstance(index, Row):
-            return Row(tuple(self._index(part, node) for part in index.items))
+        if isinstance(index, Tuple):
+            return Tuple(tuple(self._index(part, node) for part in index.items))
         if isinstance(index, Lazy):
             self.refuse(node, "such an index", "use integers, slices or arrays")
         return index
@@ -287,7 +289,7 @@ class Arrays(Creation):
     def place_within(self, index: Any, length: Any, node: ast.AST) -> int:
         """An index within a length; negative ones count from the end."""
         kind = kind_of(index)
-        if kind not in WHOLE and kind != "bool":
+        if kind not in INTEGERS and kind != "bool":
             self.leave("an index that is no integer", node)
         if isinstance(index, Known):
             index = Known(int(index.object))
@@ -316,7 +318,7 @@ class Arrays(Creation):
             name = "crossed_store" if crosses else "masked_store"
             self.call(self.written_out(name, node), args, {}, node)
             return
-        parts = index.items if isinstance(index, Row) else (index,)
+        parts = index.items if isinstance(index, Tuple) else (index,)
         listed = self._listed_rows(parts, node, MOST_ROWS)
         if listed is not None:
             self._store_rows(owner, listed, value, node)
@@ -327,7 +329,7 @@ class Arrays(Creation):
             name = "paired_store" if are_pairs else "placed_store"
             self.call(self.written_out(name, node), [owner, *parts, value], {}, node)
             return
-        # Places are computed on several ways, on which the value has to stay what it is.
+        # Places are computed on several paths, on which the value has to stay what it is.
         with self.holding(value):
             if self._looks_up(array, parts):
                 part, places, rest = self._part_at(owner, array, parts, node)
@@ -359,7 +361,7 @@ class Arrays(Creation):
         return found.id
 
     def _new_part(
-        self, part: Any, rest: Row | None, value: Any, array: Array, node: ast.AST
+        self, part: Any, rest: Tuple | None, value: Any, array: Array, node: ast.AST
     ) -> int:
         """The part of an array after an assignment to what slices name of it, or to all of it."""
         if not isinstance(part, Array):
@@ -440,7 +442,7 @@ class Arrays(Creation):
 
 def _is_mask(index: Any) -> bool:
     """Whether an index is a mask that is computed."""
-    return isinstance(index, Traced) and is_boolean(index.variable)
+    return isinstance(index, Recorded) and is_boolean(index.variable)
 
 
 def _is_cross(index: Any) -> bool:

@@ -26,14 +26,14 @@ from ..abstract.values import (
     Lazy,
     MethodOf,
     Number,
+    Recorded,
     Reference,
-    Row,
-    Single,
-    Traced,
+    Tuple,
+    ZeroDimensional,
 )
-from .answers import as_floats
+from .integer_arrays import as_floats
 from .objects import Objects, member_of
-from .singles import METHODS
+from .zero_dimensional import METHODS
 
 
 @functools.cache
@@ -55,9 +55,9 @@ class Attributes(Objects):
             return self.distribute(value, lambda one: self.attribute(one, name, node), node)
         if isinstance(value, Known):
             return self._known_attribute(value, name, node)
-        if isinstance(value, Row):
+        if isinstance(value, Tuple):
             return self._of_row(value, name, node)
-        if isinstance(value, Caught) and name == "args" and isinstance(value.args, Row | Choice):
+        if isinstance(value, Caught) and name == "args" and isinstance(value.args, Tuple | Choice):
             return value.args
         if isinstance(value, Lazy) and value.name == "super":
             return self._of_super(value, name, node)
@@ -73,9 +73,9 @@ class Attributes(Objects):
                 return self._method(OF_CLASS[type(contents)], name, value, node)
             if isinstance(contents, ArrayContents):
                 return self._array_attribute(value, contents.value, name, node)
-        if isinstance(value, Single):
+        if isinstance(value, ZeroDimensional):
             return self._of_single(value, name, node)
-        if isinstance(value, Traced):
+        if isinstance(value, Recorded):
             like = replace(as_floats(self, value), dtype=value.variable.dtype)
             return self._array_attribute(value, like, name, node)
         if isinstance(value, Array):
@@ -123,7 +123,7 @@ class Attributes(Objects):
             return Known(len(array.shape))
         if name == "shape":
             lengths = (self.axis_length(array, axis, node) for axis in range(len(array.shape)))
-            return Row(tuple(lengths))
+            return Tuple(tuple(lengths))
         if name == "size":
             total: Any = Known(1)
             for length in self._array_attribute(value, array, "shape", node).items:
@@ -136,22 +136,22 @@ class Attributes(Objects):
         if name == "dtype":
             return Known(array.dtype)
         if name in REFUSED:
-            # Such as base, which would be taken for a method and never be None.
+            # Such as ``base``: what follows would take it for a method.
             self.refuse(node, f"{name!r} of an array", "use what has a derivative")
         return self._method(np.ndarray, name, value, node)
 
-    def _of_single(self, value: Single, name: str, node: ast.AST) -> Any:
+    def _of_single(self, value: ZeroDimensional, name: str, node: ast.AST) -> Any:
         if name in ("ndim", "size"):
             return Known(0 if name == "ndim" else 1)
         if name == "shape":
-            return Row(())
+            return Tuple(())
         if name == "dtype":
             return Known(np.dtype(value.number.kind))
         if name not in METHODS:
             self.refuse(node, f"the attribute {name!r} of an array without axes", "use float(...)")
         return MethodOf(name, value.number)
 
-    def _of_row(self, value: Row, name: str, node: ast.AST) -> Any:
+    def _of_row(self, value: Tuple, name: str, node: ast.AST) -> Any:
         fields = getattr(value.cls, "_fields", ())
         if name in fields:
             return value.items[fields.index(name)]

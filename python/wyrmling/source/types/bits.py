@@ -1,5 +1,9 @@
-"""``<<``, ``>>`` and ``~`` of arrays of integers, and ``&``, ``|``, ``^`` of them and of an integer
-that is known, by arithmetic, in which a program has integers of up to 53 bits.
+"""Bitwise operators on arrays of integers, as arithmetic: the ir has none on arrays.
+
+``<<``, ``>>`` and ``~`` are read, and ``&``, ``|`` and ``^`` of an array and an integer that is
+known (up to ``LARGEST_MASK``).
+
+Limit: elements of up to 53 bits, as in all arithmetic on arrays of integers.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..abstract.values import Known
-from .answers import is_integer_array, is_whole
+from .integer_arrays import is_integer_array, is_whole
 
 if TYPE_CHECKING:
     from ..abstract.walker import Walker

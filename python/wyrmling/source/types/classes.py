@@ -1,4 +1,4 @@
-"""What is asked of classes and callables, before what they do is read."""
+"""Facts about classes and callables that are needed before they are read: package and signature."""
 
 from __future__ import annotations
 

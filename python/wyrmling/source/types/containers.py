@@ -13,8 +13,8 @@ import numpy as np
 from ...ragged import Ragged
 from ..abstract.state import ArrayContents, DictContents, GrownContents, ListContents
 from ..abstract.values import (
+    INTEGERS,
     STORED,
-    WHOLE,
     Applied,
     Array,
     Choice,
@@ -23,18 +23,18 @@ from ..abstract.values import (
     MethodOf,
     Number,
     Range,
+    Recorded,
     Reference,
-    Row,
-    Single,
-    Traced,
+    Tuple,
+    ZeroDimensional,
     is_index,
     kind_of,
     sources_of,
 )
 from ..abstract.walker import COMPUTED_INDEX, LONGEST_UNROLLED, Walker
 from .classes import is_class_or_union
+from .computed_slices import is_computed
 from .creation import joiner_of
-from .cuts import is_computed
 from .dicts import CLASSES
 from .numbers import OPERATORS
 from .tables import is_cell
@@ -49,7 +49,7 @@ class Containers(Walker):
 
     def evaluate_Tuple(self, node: ast.Tuple) -> Any:
         """``a, b``."""
-        return Row(tuple(self._elements(node.elts)))
+        return Tuple(tuple(self._elements(node.elts)))
 
     def _elements(self, nodes: Sequence[ast.expr]) -> list[Any]:
         found: list[Any] = []
@@ -85,16 +85,16 @@ class Containers(Walker):
         if self.is_list_of_lists(owner):
             return self.place_in_lists(owner, rows, node)
         array = self.array_of(owner)
-        first = rows.items if isinstance(rows, Row) else (rows,)
+        first = rows.items if isinstance(rows, Tuple) else (rows,)
         axes = len(array.shape) if isinstance(array, Array) else 0
         if len(first) >= axes or not all(map(is_index, first)):
             value = self.item(owner, rows, node.value)
             self.hold(value)
             return value, self.evaluate(node.slice)
         index = self.evaluate(node.slice)
-        rest = index.items if isinstance(index, Row) else (index,)
+        rest = index.items if isinstance(index, Tuple) else (index,)
         if all(is_index(one) or is_slice(one) for one in rest):
-            return owner, Row((*first, *rest))
+            return owner, Tuple((*first, *rest))
         return self.item(owner, rows, node.value), index
 
     def evaluate_Slice(self, node: ast.Slice) -> Any:
@@ -113,8 +113,8 @@ class Containers(Walker):
             return self.distribute(index, lambda one: self.item(value, one, node), node)
         if not self._takes_keys(value):
             index = self.as_index(index, node)
-        if isinstance(value, Row):
-            return self._of_sequence(value.items, index, node, Row)
+        if isinstance(value, Tuple):
+            return self._of_sequence(value.items, index, node, Tuple)
         if isinstance(value, Reference):
             if (found := self.of_table(value, index, node)) is not None:
                 return found
@@ -133,9 +133,9 @@ class Containers(Walker):
             method = self.bound(value, "__getitem__", node)
             if method is not None:
                 return self.call(method, [index], {}, node)
-        if isinstance(value, Array | Traced) or kind_of(value) in ("float64", "float32"):
+        if isinstance(value, Array | Recorded) or kind_of(value) in ("float64", "float32"):
             return self.array_item(value, index, node)
-        if isinstance(value, Single) and index == Row(()):
+        if isinstance(value, ZeroDimensional) and index == Tuple(()):
             return value.number
         if isinstance(value, Range):
             return self._of_range(value, index, node)
@@ -152,9 +152,9 @@ class Containers(Walker):
         if joiner is not None:
             if value.place is not None:
                 self.needs.test(value.place, ("is", value.object))
-            parts = index.items if isinstance(index, Row) else (index,)
+            parts = index.items if isinstance(index, Tuple) else (index,)
             known = [self.slice_of(one, node) if is_slice(one) else one for one in parts]
-            return self.array_call(joiner, [Row(tuple(known))], {}, node)
+            return self.array_call(joiner, [Tuple(tuple(known))], {}, node)
         method = self.bound(value, "__getitem__", node) if self.class_of(value) else None
         if method is not None:
             return self.call(method, [index], {}, node)
@@ -162,7 +162,7 @@ class Containers(Walker):
             return self.array_item(value, index, node)
         if isinstance(value.object, tuple):
             items = tuple(Known(item) for item in value.object)
-            return self._of_sequence(items, index, node, Row)
+            return self._of_sequence(items, index, node, Tuple)
         if isinstance(value.object, type):
             self.refuse(node, "a class with arguments", "define it outside of the function")
         key = self.slice_of(index, node) if is_slice(index) else index
@@ -212,7 +212,7 @@ class Containers(Walker):
         """Whether one of these is picked while the program runs: a number, or by an argument."""
         if not isinstance(index, Number) or index.seen is not None:
             return False
-        if index.kind not in (*WHOLE, "bool") or not 0 < len(items) <= LONGEST_PICKED:
+        if index.kind not in (*INTEGERS, "bool") or not 0 < len(items) <= LONGEST_PICKED:
             return False
         if index.id in self.left_open:
             return True
@@ -240,7 +240,7 @@ class Containers(Walker):
         return within(0, len(items))
 
     def _picked_number(self, items: tuple[Any, ...], at: Number) -> Number:
-        """One of several numbers of a kind: nothing else differs between the ways to them."""
+        """One of several numbers of a kind: nothing else differs between the paths to them."""
         kind = kind_of(items[0]) or ""
         builder, end = self.builder, self.builder.block()
         found = Number(kind, builder.parameter(end, STORED[kind]), sources_of(*items))
@@ -282,7 +282,7 @@ class Containers(Walker):
 
     def key(self, index: Any, node: ast.AST) -> Any:
         """A key that is known."""
-        if isinstance(index, Row):
+        if isinstance(index, Tuple):
             return tuple(self.key(item, node) for item in index.items)
         found = self.constant_of(
             index, node, "an item by a computed key", "use keys that are known"
@@ -297,7 +297,7 @@ class Containers(Walker):
 
     def _of_dict(self, owner: Any, contents: DictContents, index: Any, node: ast.AST) -> Any:
         if contents.cls in (dict, OrderedDict):
-            if isinstance(index, Number) and len(contents.keys) <= 8 and index.kind in WHOLE:
+            if isinstance(index, Number) and len(contents.keys) <= 8 and index.kind in INTEGERS:
                 return self._by_computed_key(contents, index, 0, node)
             if self._is_pick(contents.values, index) and {int} == set(map(type, contents.keys)):
                 return self._picked_by_key(contents, index, node)
@@ -437,7 +437,7 @@ class Containers(Walker):
             if ours[0] is not theirs[0]:
                 self.leave("a list and a tuple cannot be added", node)
             joined = tuple(ours[1]) + tuple(theirs[1])
-            return self.new_list(joined) if ours[0] is list else Row(joined)
+            return self.new_list(joined) if ours[0] is list else Tuple(joined)
         if operator == "Mult" and bool(ours) != bool(theirs):
             many, count = (ours, right) if ours else (theirs, left)
             assert many is not None
@@ -455,7 +455,7 @@ class Containers(Walker):
             if len(many[1]) * times > 10_000:
                 self.refuse(node, "a list of this length", "use an array")
             repeated = tuple(many[1]) * times
-            return self.new_list(repeated) if many[0] is list else Row(repeated)
+            return self.new_list(repeated) if many[0] is list else Tuple(repeated)
         if (counted := self.counter_operator(operator, left, right, node)) is not None:
             return counted
         for one in (left, right):
@@ -476,13 +476,13 @@ class Containers(Walker):
             return self.fold(OPERATORS[operator], [left.object, right.object], node)
         if isinstance(left, Known) and isinstance(left.object, str) and operator == "Mod":
             return self.filled_in("%", left.object, right, node)
-        if isinstance(left, Row | Reference | Applied | MethodOf | Known | Number):
+        if isinstance(left, Tuple | Reference | Applied | MethodOf | Known | Number):
             self.leave_with("Python has no such operator for these", node, left, right)
         return self.refuse(node, "this operator on these", "compute with numbers or arrays")
 
     def list_or_row(self, value: Any, node: ast.AST) -> tuple[type, list[Any]] | None:
         """The type and the items of a list or a tuple; nothing for what is neither."""
-        if isinstance(value, Row):
+        if isinstance(value, Tuple):
             return tuple, list(value.items)
         if isinstance(value, Known) and isinstance(value.object, tuple):
             return tuple, [Known(item) for item in value.object]

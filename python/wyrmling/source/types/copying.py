@@ -24,7 +24,17 @@ from ..abstract.state import (
     SetContents,
     addresses,
 )
-from ..abstract.values import Array, Choice, Closure, Known, Number, Range, Reference, Row, Traced
+from ..abstract.values import (
+    Array,
+    Choice,
+    Closure,
+    Known,
+    Number,
+    Range,
+    Recorded,
+    Reference,
+    Tuple,
+)
 from ..abstract.walker import Walker
 
 FUNCTIONS = (copy.copy, copy.deepcopy)
@@ -47,7 +57,7 @@ def _may_be_one(value: Any, other: Any) -> bool:
     """Whether two arrays that have no address may be one object, of which there is one copy."""
     if isinstance(value, Known) and isinstance(other, Known):
         return value.object is other.object
-    if isinstance(value, Traced) and isinstance(other, Traced):
+    if isinstance(value, Recorded) and isinstance(other, Recorded):
         return value.variable is other.variable
     if not (isinstance(value, Array) and isinstance(other, Array)):
         return False
@@ -75,7 +85,7 @@ def copied(
         if list(addresses(value)):
             walker.refuse(node, "a deep copy of one object or another", "copy it on either way")
         return value
-    if isinstance(value, Row):
+    if isinstance(value, Tuple):
         return value.with_parts(each(value.parts))
     if isinstance(value, Number | Closure | Range):
         return value
@@ -103,7 +113,7 @@ def copied(
         return made
     if not isinstance(contents, ListContents | DictContents | InstanceContents):
         walker.refuse(node, "a copy of this", "copy lists, dicts, arrays or instances")
-    # It may be among its own parts.
+    # A list may contain itself: its copy is known before its parts are copied.
     made = walker.allocate(replace(contents, external=False))
     known[value.address] = made
     with walker.holding(value, made):

@@ -24,9 +24,9 @@ from ..abstract.values import (
     Lost,
     MethodOf,
     Number,
+    Recorded,
     Reference,
-    Row,
-    Traced,
+    Tuple,
     is_integers,
     kind_of,
 )
@@ -36,7 +36,7 @@ from .numbers import FOLDED
 
 CREATORS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "asfarray"})
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-# Functions of which an argument in a list has arrays in it, and is no array.
+# Functions whose argument is a list of arrays, which does not become one array.
 OF_SEVERAL = frozenset(
     {"concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "row_stack"}
     | {"choose", "select", "multi_dot", "r_", "c_"}
@@ -106,22 +106,22 @@ class Creation(Walker):
 
     def quadrature(
         self, found: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
-    ) -> Row:
+    ) -> Tuple:
         """``leggauss(n)`` and the like, of a known n."""
         what = f"{found.__name__} of what is computed"
         given = [self.constant_of(arg, node, what) for arg in args]
         named = {name: self.constant_of(one, node, what) for name, one in keywords.items()}
         made = self.fold(lambda: found(*given, **named), [], node).object
-        return Row(tuple(self.fresh(self.constant(one), one.dtype, one.shape) for one in made))
+        return Tuple(tuple(self.fresh(self.constant(one), one.dtype, one.shape) for one in made))
 
     def computed(self, value: Any) -> bool:
         """Whether a value, or a part of it, is a number or an array of the program."""
         if isinstance(value, Number):
             # Integers are lengths and axes here, which have to be known.
             return value.kind in REAL or value.kind == "int64"
-        if isinstance(value, Array | Traced) or _is_one_number(value):
+        if isinstance(value, Array | Recorded) or _is_one_number(value):
             return True
-        if isinstance(value, Row):
+        if isinstance(value, Tuple):
             return any(self.computed(item) for item in value.items)
         if self.grown(value) is not None:
             return True
@@ -153,12 +153,12 @@ class Creation(Walker):
         if isinstance(found, np.ndarray) and found.dtype in (np.float64, np.float32):
             return self.fresh(self.constant(found), found.dtype, found.shape)
         if isinstance(found, tuple):
-            return Row(tuple(self.constant_result(Known(one)) for one in found))
+            return Tuple(tuple(self.constant_result(Known(one)) for one in found))
         return value
 
     def plain_of(self, value: Any, node: ast.AST) -> Any:
         """A Python object that is known, with its parts."""
-        if isinstance(value, Row):
+        if isinstance(value, Tuple):
             return tuple(self.plain_of(item, node) for item in value.items)
         if isinstance(value, Reference):
             contents = self.contents(value, node)
@@ -215,7 +215,7 @@ class Creation(Walker):
         if name == "ascontiguousarray" and isinstance(array, Array) and not array.shape:
             args = [self.array_call(np.atleast_1d, args[:1], {}, node), *args[1:]]
         own = array.object.dtype if isinstance(array, Known) else getattr(array, "dtype", None)
-        if own is None and isinstance(array, Traced):
+        if own is None and isinstance(array, Recorded):
             if wanted is None and not copies:
                 return args[0]
             self.refuse(node, f"np.{name} of a computed mask", "use it as it is")
@@ -277,7 +277,7 @@ class Creation(Walker):
             items = self._list_items(one)
             if items is not None and self._holds_reals(one):
                 with self.holding(*made):
-                    one = Row(tuple(self._each(self.as_array, items, node)))
+                    one = Tuple(tuple(self._each(self.as_array, items, node)))
             made.append(one)
         return made
 
@@ -308,7 +308,7 @@ class Creation(Walker):
             def given(value: Any) -> Any:
                 items = self._list_items(value)
                 if items is not None and any(one is chosen for one in items):
-                    return Row(tuple(way if one is chosen else one for one in items))
+                    return Tuple(tuple(way if one is chosen else one for one in items))
                 return way if value is chosen else value
 
             named = {key: given(one) for key, one in keywords.items()}
@@ -330,7 +330,7 @@ class Creation(Walker):
 
     def _list_items(self, value: Any) -> tuple[Any, ...] | None:
         """The items of a tuple, or of a list of known length; None of anything else."""
-        if isinstance(value, Row):
+        if isinstance(value, Tuple):
             return value.items
         if isinstance(value, Reference):
             contents = self.state.heap.get(value.address)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..abstract.state import DictContents
-from ..abstract.values import Known, Number, Reference, Row, is_none
+from ..abstract.values import Known, Number, Reference, Tuple, is_none
 from ..abstract.walker import Walker
 
 CLASSES = (defaultdict, Counter, OrderedDict)
@@ -39,7 +39,7 @@ class Dicts(Walker):
             factory = self.kept(given.pop(0), node)
             if is_none(factory):
                 factory = None
-            elif isinstance(factory, Number | Row) or (
+            elif isinstance(factory, Number | Tuple) or (
                 isinstance(factory, Known) and not callable(factory.object)
             ):
                 self.leave("a defaultdict is made with what cannot be called", node, TypeError)
@@ -139,10 +139,10 @@ class Dicts(Walker):
         last = args[0] if args else keywords.get("last", Known(True))
         return bool(self.constant_of(last, node, "an end that is computed"))
 
-    def _popped(self, owner: Any, contents: DictContents, at: int, node: ast.AST) -> Row:
+    def _popped(self, owner: Any, contents: DictContents, at: int, node: ast.AST) -> Tuple:
         if not contents.keys:
             self.leave("an item of an empty dict", node, KeyError)
-        found = Row((Known(contents.keys[at]), contents.values[at]))
+        found = Tuple((Known(contents.keys[at]), contents.values[at]))
         rest = list(range(len(contents.keys)))
         del rest[at]
         self._reorder(owner, contents, rest, node)

@@ -1,4 +1,4 @@
-"""Lists whose length is computed: built in loops whose number of turns is, or on some ways only.
+"""Lists whose length is computed: built in loops whose number of turns is, or on some paths only.
 
 Such a list is an integer, its length, and a column for each number or array of an item
 (``columns.py``). What is appended replaces a row of each column; where there is no room, the
@@ -22,7 +22,7 @@ from ..abstract.columns import (
     ArrayForm,
     NumberForm,
     Packed,
-    RowForm,
+    TupleForm,
     built,
     common_form,
     form_of,
@@ -32,22 +32,22 @@ from ..abstract.columns import (
     single_forms,
     unchanged,
 )
-from ..abstract.join import Incoming
+from ..abstract.frames import LoopCode, LoopEnds
 from ..abstract.state import ArrayContents, GrownContents, ListContents
 from ..abstract.values import (
+    INTEGERS,
     REAL,
-    WHOLE,
     Array,
     Choice,
     Known,
     Lazy,
     Number,
     Reference,
-    Row,
+    Tuple,
     kind_of,
 )
 from ..abstract.walker import Walker
-from .cuts import cut
+from .computed_slices import cut
 
 ADVICE = "make it an array by np.array(…), or build it in a loop over a range that is known"
 ONE_FORM = "append numbers of one kind, arrays of one shape, or tuples or lists of these"
@@ -139,7 +139,7 @@ class Grown(Walker):
         if form.kind == "float32":
             return self.id_of(part)
         held = self.as_real(part, "float", self.node)
-        if form.kind in WHOLE and not isinstance(part, Known):
+        if form.kind in INTEGERS and not isinstance(part, Known):
             size = self.apply("abs", held)
             inside = self.compute("less_number", size, self.constant(2.0**53))
             self.guard(inside, MANY, self.node)
@@ -152,7 +152,7 @@ class Grown(Walker):
             return Array(made, form.dtype, form.shape, column.bases, column.outer)
         if form.kind in REAL:
             return Number(form.kind, made)
-        if form.kind in WHOLE:
+        if form.kind in INTEGERS:
             made = self.compute("float_to_int", made, exit=self.exit(MANY, node))
         else:
             made = self.compute("float_to_bool", made)
@@ -168,7 +168,7 @@ class Grown(Walker):
         """A tuple, or a list to which nobody writes: it is a copy of what the item is."""
         if cls is list:
             return self.allocate(ListContents(items, external=True))
-        return Row(items, cls)
+        return Tuple(items, cls)
 
     def _bar(self, item: Any) -> None:
         """Lets nobody write to arrays and lists that are items."""
@@ -209,9 +209,9 @@ class Grown(Walker):
                 replace(one, id=cut(self, one, contents.first, count, last, CAPACITY))
                 for one in contents.columns
             ]
-            return Row((Known(0) if contents.is_moved else contents.first, *made))
+            return Tuple((Known(0) if contents.is_moved else contents.first, *made))
 
-        found = self.decide(full, doubled, lambda: Row((contents.first, *contents.columns)), node)
+        found = self.decide(full, doubled, lambda: Tuple((contents.first, *contents.columns)), node)
         contents = replace(contents, first=found.items[0], columns=found.items[1:])
         index = self.index_of(self.as_int(self._row_at(contents, length, node)), node)
         longer = self.binary("Add", length, Known(1), node)
@@ -293,7 +293,7 @@ class Grown(Walker):
         def placed(end: Any, default: Any) -> Any:
             if isinstance(end, Known) and end.object is None:
                 return default
-            if kind_of(end) not in WHOLE and kind_of(end) != "bool":
+            if kind_of(end) not in INTEGERS and kind_of(end) != "bool":
                 self.leave("a slice that Python refuses", node)
             end = Known(int(end.object)) if isinstance(end, Known) else end
             end = end if isinstance(end, Known) else Number("int", self.as_int(end))
@@ -330,9 +330,9 @@ class Grown(Walker):
         form = contents.form
         forms = single_forms(form)
         numbers = all(is_numeric(one) for one in forms)
-        plain = isinstance(form, RowForm) and form.cls in (tuple, list)
+        plain = isinstance(form, TupleForm) and form.cls in (tuple, list)
         plain = plain and len(form.items) == len(forms)
-        if not isinstance(form, RowForm):
+        if not isinstance(form, TupleForm):
             if isinstance(form, NumberForm) and not numbers:
                 self.refuse(node, "an array of integers that are computed", "make them floats")
         elif not (numbers and plain and len({one.like.dtype for one in forms}) == 1):
@@ -346,7 +346,7 @@ class Grown(Walker):
             made = cut(self, one, *self.rows_of(contents, node), CAPACITY)
             array = Array(made, one.dtype, one.shape, computed=True)
             found.append(self.allocate(ArrayContents(array)))
-        if not isinstance(form, RowForm):
+        if not isinstance(form, TupleForm):
             return found[0]
         return self.array_call(np.stack, [self.new_list(found)], {"axis": Known(-1)}, node)
 
@@ -368,7 +368,7 @@ class Grown(Walker):
 
     def through_grown(
         self, over: Reference, action: Callable[[Any], None], node: ast.AST
-    ) -> tuple[list[Incoming], list[Incoming]]:
+    ) -> LoopEnds:
         """A list, which the body may change: what it holds is looked up at each step."""
         name = self.serial()
         self.state.environments[-1][name] = Known(0)
@@ -384,7 +384,7 @@ class Grown(Walker):
             action(self.item(over, at, node))
 
         with self.holding(over):
-            found = self.loop(condition, body, None, node)
+            found = self.loop(LoopCode(condition, body, None, node))
         for incoming in [*found[0], *found[1]]:
             incoming.state.environments[-1].pop(name, None)
         return found

@@ -8,8 +8,8 @@ from typing import Any
 
 from ..abstract.columns import CAPACITY
 from ..abstract.state import GrownContents, ListContents
-from ..abstract.values import Choice, Known, Lazy, Reference, Row
-from .cuts import consecutive, cut
+from ..abstract.values import Choice, Known, Lazy, Reference, Tuple
+from .computed_slices import consecutive, cut
 from .grown import ADVICE, Grown
 
 
@@ -121,11 +121,11 @@ class GrownMethods(Grown):
                 for one in contents.columns
             )
             end = self.binary("Sub", count, Known(1), node)
-            return Row(
+            return Tuple(
                 (free, *self._with_rows_moved(columns, Known(0), free, end, contents.length))
             )
 
-        found = self.decide(full, moved, lambda: Row((contents.first, *contents.columns)), node)
+        found = self.decide(full, moved, lambda: Tuple((contents.first, *contents.columns)), node)
         first = self.binary("Sub", found.items[0], Known(1), node)
         longer = self.binary("Add", contents.length, Known(1), node)
         contents = replace(contents, first=first, length=longer, columns=found.items[1:])

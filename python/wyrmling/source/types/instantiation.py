@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..abstract.state import InstanceContents
-from ..abstract.values import Known, Reference, Row
+from ..abstract.values import Known, Reference, Tuple
 from ..abstract.walker import Walker
 from ..library.standard import INSTANCES
 from ..program.form import refuse_own_methods
@@ -123,7 +123,7 @@ class Instantiation(Walker):
 
     def _named_tuple(
         self, known: Known, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
-    ) -> Row:
+    ) -> Tuple:
         cls: Any = known.object
         given = dict(zip(cls._fields, args, strict=False))
         if len(args) > len(cls._fields) or set(keywords) & set(given):
@@ -135,7 +135,7 @@ class Instantiation(Walker):
                 given[name] = found
         if set(given) != set(cls._fields):
             self.leave("arguments do not fit a named tuple", node)
-        return Row(tuple(self.kept(given[name], node) for name in cls._fields), cls, known.place)
+        return Tuple(tuple(self.kept(given[name], node) for name in cls._fields), cls, known.place)
 
     def _dataclass(
         self,
@@ -147,7 +147,7 @@ class Instantiation(Walker):
     ) -> None:
         cls: Any = known.object
         default = self._defaults(known, "__init__", node)
-        # Those that are no attributes are given to __post_init__.
+        # Fields of type ``InitVar``, which are no attributes, are given to __post_init__.
         passed = [
             field
             for field in cls.__dataclass_fields__.values()

@@ -24,9 +24,9 @@ from ..abstract.values import (
     Known,
     Lazy,
     Number,
+    Recorded,
     Reference,
-    Row,
-    Traced,
+    Tuple,
     kind_of,
     same_object,
 )
@@ -53,10 +53,10 @@ class Methods(Walker):
             return self._equal(owner, given[0], node)
         if isinstance(owner, Number):
             return self._number_method(name, owner, given, keywords, node)
-        if isinstance(owner, Row):
+        if isinstance(owner, Tuple):
             return self._of_tuple(name, owner, given, keywords, node)
         is_constant = isinstance(owner, Known) and isinstance(owner.object, np.ndarray)
-        if is_constant or isinstance(owner, Array | Traced):
+        if is_constant or isinstance(owner, Array | Recorded):
             return self._array_method(name, owner, given, keywords, node)
         if isinstance(owner, Reference):
             contents = self.contents(owner, node)
@@ -95,7 +95,7 @@ class Methods(Walker):
         self, name: str, owner: Number, args: list[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
         if name in ("conjugate", "conj") and not args:
-            # Of a truth value it is an integer.
+            # ``True.conjugate()`` is 1, as ``+True`` is.
             return self.unary("UAdd", owner, node)
         if name == "is_integer" and not args and owner.kind in REAL:
             whole = self.compute("equal_number", self.apply("trunc", owner.id), owner.id)
@@ -110,7 +110,7 @@ class Methods(Walker):
         if name == "bit_length" and not args and owner.kind in ("int", "bool"):
             return self.call(self.written_out(name, node), [owner], {}, node)
         if name == "item" and not args and owner.kind in ("float64", "float32", "int64"):
-            # Tracing has the plain number, without a gradient.
+            # Tracing gives a plain number, without a gradient: see ``ask_kind``.
             self.ask_kind(owner)
             plain = int if owner.kind == "int64" else float
             return self.call(Known(plain), [owner], {}, node)
@@ -128,7 +128,7 @@ class Methods(Walker):
         return self.refuse(node, f"the method {name} of a number", "use an operator")
 
     def _of_tuple(
-        self, name: str, owner: Row, args: list[Any], keywords: dict[str, Any], node: ast.AST
+        self, name: str, owner: Tuple, args: list[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
         fields = getattr(owner.cls, "_fields", ())
         if name == "_replace" and not args:

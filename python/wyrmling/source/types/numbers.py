@@ -22,17 +22,17 @@ from typing import Any
 import numpy as np
 
 from ..abstract.values import (
+    INTEGERS,
     NUMPY,
     REAL,
-    WHOLE,
     Array,
     Choice,
     Known,
     Number,
     Reference,
-    Row,
-    Single,
     Text,
+    Tuple,
+    ZeroDimensional,
     is_integers,
     kind_of,
     number_of,
@@ -42,7 +42,7 @@ from ..abstract.values import (
 )
 from ..abstract.walker import Walker
 from .bits import inverted, of_bits
-from .cuts import is_computed
+from .computed_slices import is_computed
 from .objects import member_of
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -141,7 +141,7 @@ class Numbers(Walker):
 
     def binary(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
         """An operator on two values."""
-        if isinstance(left, Single) or isinstance(right, Single):
+        if isinstance(left, ZeroDimensional) or isinstance(right, ZeroDimensional):
             own = self.class_of(left) is not None or self.class_of(right) is not None
             if own:
                 self.refuse(node, "this operator on an array without axes", "use float(...) of it")
@@ -237,7 +237,7 @@ class Numbers(Walker):
         """An operator on two numbers, of which one at least is computed."""
         kinds = (kind_of(left), kind_of(right))
         sources = sources_of(left, right)
-        whole = all(kind in WHOLE or kind == "bool" for kind in kinds)
+        whole = all(kind in INTEGERS or kind == "bool" for kind in kinds)
         if operator in TRUTH and all(kind in ("bool", "numpy_bool") for kind in kinds):
             made = self.compute(TRUTH[operator], self.id_of(left), self.id_of(right))
             kind = "numpy_bool" if "numpy_bool" in kinds else "bool"
@@ -310,7 +310,7 @@ class Numbers(Walker):
         held: int = value.id
         if own == "bool":
             held = self.compute("bool_to_int", held)
-        if own == "bool" or own in WHOLE:
+        if own == "bool" or own in INTEGERS:
             held = self.compute("int_to_float", held)
             if single and own != "bool":
                 below = self.compute("less_int", value.id, self.constant(2**24))
@@ -418,7 +418,7 @@ class Numbers(Walker):
             function = self.bound(value, name, node)
             if function is not None:
                 return self.call(function, [], {}, node)
-        if isinstance(value, Row | Reference):
+        if isinstance(value, Tuple | Reference):
             self.leave("this has no such operator", node)
         self.refuse(node, f"the operator {operator} of this", "compute with numbers or arrays")
 

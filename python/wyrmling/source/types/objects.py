@@ -38,8 +38,8 @@ from ..abstract.values import (
     Number,
     Range,
     Reference,
-    Row,
-    Single,
+    Tuple,
+    ZeroDimensional,
     kind_of,
     nothing,
 )
@@ -184,7 +184,7 @@ class Objects(Walker):
             place = None if contents.place is None else contents.place.attribute(name)
         if not isinstance(member, types.FunctionType):
             if place is not None and not hasattr(cls, name):
-                # It may get one.
+                # The instance may get an attribute of this name later.
                 self.needs.absent(place)
             return None
         if place is not None:
@@ -195,7 +195,7 @@ class Objects(Walker):
 
     def as_index(self, index: Any, node: ast.AST) -> Any:
         """An index in which instances with ``__index__`` are replaced by what that gives."""
-        if isinstance(index, Row):
+        if isinstance(index, Tuple):
             return replace(index, items=tuple(self.as_index(one, node) for one in index.items))
         if isinstance(index, Lazy) and index.name == "slice":
             return replace(index, over=tuple(self.as_index(one, node) for one in index.over))
@@ -208,12 +208,12 @@ class Objects(Walker):
             return MethodOf("dataclass __eq__", value)
         return self.refuse(node, f"{name} of a dataclass", "compare its fields")
 
-    def fields_of(self, value: Any, node: ast.AST) -> Row:
+    def fields_of(self, value: Any, node: ast.AST) -> Tuple:
         """The fields of an instance of a dataclass that are compared."""
         cls = self.class_of(value)
         assert cls is not None
         names = [field.name for field in dataclasses.fields(cls) if field.compare]
-        return Row(tuple(self.attribute(value, name, node) for name in names))
+        return Tuple(tuple(self.attribute(value, name, node) for name in names))
 
     def store_attribute(self, owner: Any, name: str, value: Any, node: ast.AST) -> None:
         """``owner.name = value``."""
@@ -285,7 +285,7 @@ class Objects(Walker):
             return self.distribute(value, lambda one: self.isinstance_of(one, classes, node), node)
         self.ask_kind(value)
         wanted: Any
-        if isinstance(classes, Row):
+        if isinstance(classes, Tuple):
             wanted = tuple(
                 self.constant_of(c, node, "a class that is computed") for c in classes.items
             )
@@ -304,11 +304,11 @@ class Objects(Walker):
         return Known(found)
 
     def ask_kind(self, value: Any) -> None:
-        """Notes that the way depends on what kind of object a value is: if it is differentiated,
+        """Notes that the path depends on what kind of object a value is: if it is differentiated,
         that is another one where the function is traced.
         """
         found = self.array_of(value)
-        if isinstance(found, Array | Single) or kind_of(found) in REAL:
+        if isinstance(found, Array | ZeroDimensional) or kind_of(found) in REAL:
             self.asks_kind |= not isinstance(found, Known)
 
     def type_of(self, value: Any, node: ast.AST) -> type:
@@ -317,11 +317,11 @@ class Objects(Walker):
             return type(value.object)
         if isinstance(value, Number):
             return CLASSES[value.kind]
-        if isinstance(value, Row):
+        if isinstance(value, Tuple):
             return value.cls
         if isinstance(value, Range):
             return range
-        if isinstance(value, Array | Single):
+        if isinstance(value, Array | ZeroDimensional):
             return np.ndarray
         if isinstance(value, Closure):
             return types.FunctionType

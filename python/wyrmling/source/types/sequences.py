@@ -1,4 +1,4 @@
-"""Lengths, items, and what can be gone through."""
+"""Displays of lists, ``len``, and the items of what can be iterated over."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import numpy as np
 
 from ..abstract.state import DictContents, GrownContents, ListContents, SetContents
 from ..abstract.values import (
-    WHOLE,
+    INTEGERS,
     Array,
     Choice,
     Known,
     Lazy,
     Range,
+    Recorded,
     Reference,
-    Row,
-    Traced,
+    Tuple,
     kind_of,
 )
 from ..abstract.walker import LONGEST_UNROLLED, OTHER_LENGTH, Walker
-from .answers import as_floats
+from .integer_arrays import as_floats
 from .iterators import iterated
 from .numbers import FOLDED
 
@@ -58,11 +58,11 @@ class Sequences(Walker):
         if isinstance(value, Choice):
             return self.distribute(value, lambda one: self.length(one, node), node)
         value = self.array_of(value)
-        if isinstance(value, Traced):
+        if isinstance(value, Recorded):
             value = as_floats(self, value)
         if isinstance(value, Known):
             return self._known_length(value, node)
-        if isinstance(value, Row):
+        if isinstance(value, Tuple):
             return Known(len(value.items))
         if isinstance(value, Reference):
             if (known := self.table_length(value)) is not None:
@@ -109,7 +109,7 @@ class Sequences(Walker):
             return None
         found = self.call(method, [], {}, node)
         found = self.settled(found, node)
-        if kind_of(found) not in (*WHOLE, "bool"):
+        if kind_of(found) not in (*INTEGERS, "bool"):
             self.leave("__len__ returns no integer", node)
         fine = self.compare("GtE", found, Known(0), node)
         self.guard(self.truth(fine, node), "__len__ returns less than 0", node)
@@ -141,9 +141,9 @@ class Sequences(Walker):
             return self.listed(over, node)
         given = over
         over = self.array_of(over)
-        if isinstance(over, Traced):
+        if isinstance(over, Recorded):
             over = as_floats(self, over)
-        if isinstance(over, Row):
+        if isinstance(over, Tuple):
             return list(over.items)
         if isinstance(over, Reference):
             contents = self.contents(over, node)
@@ -189,7 +189,7 @@ class Sequences(Walker):
         parts = self.list_or_row(value, node)
         if parts is None:
             return value
-        return Row(tuple(self.floats_of(item, node) for item in parts[1]))
+        return Tuple(tuple(self.floats_of(item, node) for item in parts[1]))
 
     def _known_items(self, found: Any, node: ast.AST) -> list[Any]:
         if isinstance(found, range | tuple | str | bytes | frozenset):
@@ -217,7 +217,7 @@ class Sequences(Walker):
         if kind == "dict_values":
             return contents.values[at]
         key = Known(contents.keys[at])
-        return key if kind == "dict_keys" else Row((key, contents.values[at]))
+        return key if kind == "dict_keys" else Tuple((key, contents.values[at]))
 
     def _lazy_items(self, over: Lazy, node: ast.AST) -> list[Any]:
         name, parts = over.name, over.over
@@ -226,14 +226,14 @@ class Sequences(Walker):
         if name == "enumerate":
             numbers = itertools.count()
             return [
-                Row((self.binary("Add", parts[1], Known(at), node), item))
+                Tuple((self.binary("Add", parts[1], Known(at), node), item))
                 for at, item in zip(numbers, self.items(parts[0], node), strict=False)
             ]
         if name in ("zip", "strict zip"):
             columns = [self.items(part, node) for part in parts]
             if name == "strict zip" and len({len(column) for column in columns}) > 1:
                 self.leave("zip of different lengths", node)
-            return [Row(tuple(row)) for row in zip(*columns, strict=False)]
+            return [Tuple(tuple(row)) for row in zip(*columns, strict=False)]
         if name == "reversed":
             return self.items(parts[0], node)[::-1]
         return self.refuse(node, "going through this", "use a list")

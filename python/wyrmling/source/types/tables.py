@@ -30,17 +30,17 @@ from ..abstract.state import (
     reachable,
 )
 from ..abstract.values import (
-    WHOLE,
+    INTEGERS,
     Choice,
     Known,
     Lazy,
     Number,
     Reference,
-    Row,
+    Tuple,
     kind_of,
 )
 from ..abstract.walker import Restart
-from .cuts import is_computed
+from .computed_slices import is_computed
 from .grown import Grown
 
 KINDS = frozenset({"float", "float64", "int"})
@@ -254,7 +254,7 @@ class Tables(Grown):
         return self._number_at(table, at, to, node)
 
     def _number_at(self, table: TableContents, at: Any, to: Any, node: ast.AST) -> Any:
-        index = Row((at, to))
+        index = Tuple((at, to))
         value = self.array_item(table.values, index, node)
         if table.which is None:
             return self._of_kind(table.kinds[0], value)
@@ -274,7 +274,7 @@ class Tables(Grown):
 
     def _of_kind(self, kind: str, value: Any) -> Number:
         held = self.as_real(value, "float", self.node)
-        if kind in WHOLE:
+        if kind in INTEGERS:
             held = self.compute("float_to_int", held, exit=self.exit("an integer", self.node))
         return Number(kind, held)
 
@@ -298,7 +298,7 @@ class Tables(Grown):
                 return self.distribute(value, made, node)
             return made(value)
 
-        index = Row((at, to))
+        index = Tuple((at, to))
         self.array_store(table.values, index, each(self._float_for), node)
         if table.which is not None:
             place = table.kinds.index
@@ -316,7 +316,7 @@ class Tables(Grown):
 
     def _place(self, index: Any, node: ast.AST) -> Any:
         index = self.as_index(index, node) if isinstance(index, Number | Known) else index
-        if kind_of(index) not in WHOLE and kind_of(index) != "bool":
+        if kind_of(index) not in INTEGERS and kind_of(index) != "bool":
             raise Restart(kept=frozenset({NO_TABLES}))
         if isinstance(index, Known):
             return Known(int(index.object))

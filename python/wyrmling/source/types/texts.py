@@ -28,9 +28,9 @@ from ..abstract.state import (
 )
 from ..abstract.values import (
     CLASSES,
+    INTEGERS,
     PLACEHOLDER,
     REAL,
-    WHOLE,
     Array,
     Caught,
     Choice,
@@ -38,9 +38,9 @@ from ..abstract.values import (
     Lost,
     Number,
     Reference,
-    Row,
-    Single,
     Text,
+    Tuple,
+    ZeroDimensional,
     is_integers,
 )
 from ..abstract.walker import Restart, Walker
@@ -140,7 +140,7 @@ class Texts(Walker):
         """The value as it is now, whatever becomes of it later; None if it is shown in a way that
         is not known: by an address, or as what no program returns.
         """
-        if isinstance(value, Number | Known | Single):
+        if isinstance(value, Number | Known | ZeroDimensional):
             return value
         if isinstance(value, Text):
             return None if value.template is None else value
@@ -149,9 +149,9 @@ class Texts(Walker):
             return None if None in ways else Choice(value.tag, tuple(ways))
         if isinstance(value, Array):
             return value if value.shape and not is_integers(value) else None
-        if isinstance(value, Row):
+        if isinstance(value, Tuple):
             items = [self.as_printed(item) for item in value.items]
-            return None if None in items else Row(tuple(items), value.cls)
+            return None if None in items else Tuple(tuple(items), value.cls)
         if not isinstance(value, Reference):
             return None
         contents = self.state.heap[value.address]
@@ -178,7 +178,7 @@ class Texts(Walker):
             return _has_own_text(type(value.object))
         if isinstance(value, Choice):
             return any(map(self._makes_own_text, value.alternatives))
-        if isinstance(value, Row):
+        if isinstance(value, Tuple):
             return _has_own_text(value.cls) or any(map(self._makes_own_text, value.items))
         contents = self.state.heap.get(value.address) if isinstance(value, Reference) else None
         if isinstance(contents, InstanceContents) and _has_own_text(contents.cls):
@@ -246,7 +246,7 @@ class Texts(Walker):
             self.refuse(node, "print in a recursion or within a derivative", "print beside it")
         if isinstance(contents.value, Lost):
             self.refuse(node, "print after print in a loop", IN_A_LOOP)
-        entry = Row((contents.value, Row((*options, Row(tuple(items))))))
+        entry = Tuple((contents.value, Tuple((*options, Tuple(tuple(items))))))
         self.state.heap[self.printed.address] = CellContents(entry)
         return Known(None)
 
@@ -263,14 +263,14 @@ class Texts(Walker):
         return False
 
     def prints_since(self, entry: State, ways: Sequence[Incoming]) -> bool:
-        """Whether something was printed on a way from there."""
+        """Whether something was printed on a path from there."""
         if self.printed is None:
             return False
         address = self.printed.address
         return any(way.state.heap.get(address) != entry.heap.get(address) for way in ways)
 
     def all_printed(self, node: ast.AST) -> Any:
-        """What has been printed on the ways to here: nothing, or what was before and the last."""
+        """What has been printed on the paths to here: nothing, or what was before and the last."""
         if self.printed is None:
             return None
         contents = self.state.heap.get(self.printed.address)
@@ -319,13 +319,13 @@ def _sample(value: Any, odd: bool = False) -> Any:
     a number that fewer formats take.
     """
     if isinstance(value, Number):
-        strange = math.nan if value.kind in REAL else value.kind in WHOLE and -1
+        strange = math.nan if value.kind in REAL else value.kind in INTEGERS and -1
         return CLASSES[value.kind](strange if odd else PLACEHOLDER[value.kind])
     if isinstance(value, Known):
         return value.object
     if isinstance(value, Text):
         return ""
-    if isinstance(value, Row):
+    if isinstance(value, Tuple):
         items = [_sample(item, odd) for item in value.items]
         return None if None in items else tuple(items)
     return None

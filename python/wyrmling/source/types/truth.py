@@ -26,8 +26,8 @@ from ..abstract.state import (
     SetContents,
 )
 from ..abstract.values import (
+    INTEGERS,
     REAL,
-    WHOLE,
     Applied,
     Array,
     Choice,
@@ -37,8 +37,8 @@ from ..abstract.values import (
     Number,
     Range,
     Reference,
-    Row,
     Text,
+    Tuple,
     kind_of,
     number_of,
     same_object,
@@ -110,7 +110,7 @@ class Truth(Walker):
 
         held = self.truth(first, node)
         if kind_of(first) == "bool" and not isinstance(first, Known):
-            # The operand is its own truth, which is known on each way.
+            # The operand is its own truth, which is known on each path.
             decided = Known(not both)
             return self.decide(
                 held, rest if both else lambda: decided, (lambda: decided) if both else rest, node
@@ -142,9 +142,9 @@ class Truth(Walker):
                     return Known(bool(self.constant_of(value, node, "a length")))
             if value.kind in ("bool", "numpy_bool"):
                 return Number("bool", value.id, value.sources)
-            name = "int_to_bool" if value.kind in WHOLE else "float_to_bool"
+            name = "int_to_bool" if value.kind in INTEGERS else "float_to_bool"
             return Number("bool", self.compute(name, value.id), value.sources)
-        if isinstance(value, Row):
+        if isinstance(value, Tuple):
             return self._own_truth(value, len(value.items), node)
         if isinstance(value, Closure | Applied | MethodOf):
             return Known(True)
@@ -246,7 +246,7 @@ class Truth(Walker):
         kinds = (kind_of(left), kind_of(right))
         sources = sources_of(left, right)
         kind = "numpy_bool" if is_numpy(left) or is_numpy(right) else "bool"
-        if all(k in WHOLE or k in ("bool", "numpy_bool") for k in kinds):
+        if all(k in INTEGERS or k in ("bool", "numpy_bool") for k in kinds):
             made = self.compute(f"{name}_int", self._integer(left), self._integer(right))
             values = seen_of(left), seen_of(right)
             seen = None if None in values or kind != "bool" else int(function(*values))
@@ -296,7 +296,7 @@ class Truth(Walker):
         if isinstance(value, Known):
             return self.constant(int(value.object))
         held: int = value.id
-        return held if value.kind in WHOLE else self.compute("bool_to_int", held)
+        return held if value.kind in INTEGERS else self.compute("bool_to_int", held)
 
     def _own(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
         """What a class's own comparison gives; None if there is none."""
@@ -337,7 +337,7 @@ class Truth(Walker):
         for at, one in enumerate((left, right)):
             if isinstance(one, Reference):
                 kinds[at] = OF_CLASS.get(type(self.state.heap[one.address]), Reference)
-        plain = {"number", type(None), str, Row, Range, list, dict, set}
+        plain = {"number", type(None), str, Tuple, Range, list, dict, set}
         return kinds[0] != kinds[1] and all(kind in plain for kind in kinds)
 
     def _all_equal(self, pairs: list[tuple[Any, Any]], node: ast.AST) -> Any:

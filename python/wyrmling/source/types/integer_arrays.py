@@ -1,7 +1,9 @@
-"""Integers and truths in arrays (``values.Traced``): those of arguments, and their elements.
+"""Arithmetic on arrays of integers and of bool, and on their elements.
 
-An array of integers that a function of NumPy's calculates with becomes such a value, since in the
-program its words are 32 bits without a sign, which only look up rows. So does any array of bool.
+In the program such an array has words of 32 bits without a sign, by which rows can be looked up and
+nothing else. Where a function of NumPy's calculates with it, it becomes a ``values.Recorded``: a
+variable of float64 numbers that are marked as integers or truths, recorded in a graph as tracing
+records it, and written into the program where it is used.
 """
 
 from __future__ import annotations
@@ -15,19 +17,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._core import IndexInput, Input, where
-from ..abstract.values import WHOLE, Array, Known, Number, Traced, is_integers, kind_of
+from ..abstract.values import INTEGERS, Array, Known, Number, Recorded, is_integers, kind_of
 
 if TYPE_CHECKING:
     from ..abstract.walker import Walker
 
 
-def truths_of(made: int, found: npt.NDArray[np.bool_]) -> Traced:
+def truths_of(made: int, found: npt.NDArray[np.bool_]) -> Recorded:
     """An array of bool of the caller's, which is this value of the program."""
     leaf, other = (IndexInput(one.astype(np.uint32)) for one in (found, ~found))
-    return Traced(leaf != 0, ((leaf, made),), other != 0, (other,))
+    return Recorded(leaf != 0, ((leaf, made),), other != 0, (other,))
 
 
-def signed(array: Array) -> Traced:
+def signed(array: Array) -> Recorded:
     """An array of integers, to calculate with. While it is recorded it has those that were seen, by
     which what they look up is there.
     """
@@ -35,7 +37,7 @@ def signed(array: Array) -> Traced:
     if seen is None or seen.shape != array.shape:
         seen = np.zeros(array.shape, np.int64)
     leaf, other = (IndexInput(seen.astype(np.uint32)) for _ in range(2))
-    return Traced(
+    return Recorded(
         _signed(leaf), ((leaf, array.id),), _signed(other), (other,), computed=array.computed
     )
 
@@ -45,7 +47,7 @@ def _signed(leaf: Any) -> Any:
     return where(numbers >= 2.0**31, numbers - 2.0**32, numbers).astype(int)
 
 
-def as_floats(walker: Walker, value: Traced) -> Array:
+def as_floats(walker: Walker, value: Recorded) -> Array:
     """Integers as floats, truths as 1 and 0."""
     inputs = [one for one, _ in value.inputs]
     computed = list(range(len(inputs))) if value.computed else []
@@ -55,7 +57,7 @@ def as_floats(walker: Walker, value: Traced) -> Array:
     return Array(made, np.dtype(np.float64), shape, computed=value.computed)
 
 
-def answered(walker: Walker, found: Any, like: Traced, node: ast.AST) -> Any:
+def answered(walker: Walker, found: Any, like: Recorded, node: ast.AST) -> Any:
     """A part of what ``as_floats`` made, as integers or truths again."""
     is_truth = like.variable.dtype == np.bool_
     if isinstance(found, Number):
@@ -78,7 +80,7 @@ def answered(walker: Walker, found: Any, like: Traced, node: ast.AST) -> Any:
 
 def integer_of(walker: Walker, value: Any, node: ast.AST) -> Any:
     """An integer that was recorded, as that of ``argmax``, as a number; anything else as it is."""
-    if not isinstance(value, Traced) or value.computed:
+    if not isinstance(value, Recorded) or value.computed:
         return value
     found = value.variable
     if found.shape or found.dtype.kind not in "iu":
@@ -107,9 +109,9 @@ def is_whole(walker: Walker, value: Any) -> bool:
     found = walker.array_of(value)
     if isinstance(found, Known):
         return np.can_cast(np.asarray(found.object).dtype, np.int64)
-    if isinstance(found, Traced):
+    if isinstance(found, Recorded):
         return found.variable.dtype in (np.int64, np.bool_)
-    return is_integers(found) or kind_of(found) in (*WHOLE, "bool", "numpy_bool")
+    return is_integers(found) or kind_of(found) in (*INTEGERS, "bool", "numpy_bool")
 
 
 def are_whole(walker: Walker, values: Sequence[Any]) -> bool:
@@ -124,7 +126,7 @@ def are_whole(walker: Walker, values: Sequence[Any]) -> bool:
 def is_integer_array(walker: Walker, value: Any) -> bool:
     """Whether this is an array of integers of the program."""
     found = walker.array_of(value)
-    return is_integers(found) or (isinstance(found, Traced) and found.variable.dtype == np.int64)
+    return is_integers(found) or (isinstance(found, Recorded) and found.variable.dtype == np.int64)
 
 
 def refuse_other_widths(walker: Walker, name: str, kind: np.dtype[Any], node: ast.AST) -> None:

@@ -1,9 +1,13 @@
-"""A Python function, read for arguments of given kinds, as a typed program.
+"""The abstract interpreter, which makes of a Python function a program for arguments of some kinds.
 
-``specialise`` is what transforms call. It is given arguments as samples: their kinds, their
-containers, and the lengths of arrays are what the program is made for. Where reading finds that the
-value of an argument has to be known (the length of a list, an axis), it begins anew with that
-argument as a constant, and says so.
+``read_function`` is what transforms call. It is given arguments as samples: their kinds, their
+containers, and the lengths of arrays are what the program is made for. ``Interpreter`` then
+executes the text on abstract values (``abstract/values.py``) and writes instructions of the ir as
+it goes; its parts are classes in the folders ``types``, ``functions`` and ``flow``. Where it finds
+that the value of an argument has to be known (the length of a list, an axis), it begins anew with
+that argument as a constant, which the result says (``ReadFunction.static``).
+
+Limit: after so many beginnings (``MOST_RESTARTS``) the function is refused.
 """
 
 from __future__ import annotations
@@ -25,8 +29,8 @@ from .abstract.values import (
     STORED,
     Known,
     Number,
-    Row,
-    Single,
+    Tuple,
+    ZeroDimensional,
     kind_of,
     sources_of,
 )
@@ -55,8 +59,8 @@ from .text import scope as places
 from .text.names import Scope
 from .types.arrays import Arrays
 from .types.attributes import Attributes
+from .types.computed_slices import ComputedSlices
 from .types.containers import Containers
-from .types.cuts import Cuts
 from .types.dicts import Dicts
 from .types.grown_methods import GrownMethods
 from .types.instantiation import Instantiation
@@ -90,7 +94,7 @@ class Interpreter(
     Reductions,
     Tables,
     GrownMethods,
-    Cuts,
+    ComputedSlices,
     Rounding,
     Mathematics,
     Methods,
@@ -120,7 +124,7 @@ class ReadFunction:
     ``static`` are the leaves whose values had to be known, and ``constants`` the captured integers.
     ``form`` says how the results make up what the function returns, unless they are ``tagged``;
     ``build`` makes it in either case. A function that never returns has ``returns`` False. With
-    ``asks_kind`` its way, or the type of its result, depends on what kind of object a number or
+    ``asks_kind`` its path, or the type of its result, depends on what kind of object a number or
     array is: another one under tracing. With ``takes_no_variable`` a computed number is given to
     ``float`` or to a function of ``math``, which take no variables.
     ``printed`` is the form of what is printed, beside the results; None if nothing is.
@@ -149,7 +153,7 @@ class ReadFunction:
         return filled(self.whole, values, roots)
 
 
-def specialise(
+def read_function(
     f: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -215,7 +219,7 @@ class _Arguments:
         self.leaves: list[int] = []
         self.inputs: list[places.Place] = []
         self.static: dict[int, Any] = {}
-        self._singles: list[tuple[Single, Any]] = []
+        self._singles: list[tuple[ZeroDimensional, Any]] = []
 
     def value(self, given: Any, place: places.Place) -> Any:
         """The value of an argument, or of a part of one."""
@@ -228,7 +232,7 @@ class _Arguments:
             if type(given) is not tuple and not hasattr(given, "_fields"):
                 self.walker.refuse(self.node, "a tuple of a class of its own", "use a tuple")
             refuse_own_methods(self.walker, type(given), self.node)
-            return Row(items, type(given), None if type(given) is tuple else place.type())
+            return Tuple(items, type(given), None if type(given) is tuple else place.type())
         if isinstance(given, list | dict):
             return self._container(given, place)
         if isinstance(given, Opened):
@@ -288,7 +292,7 @@ class _Arguments:
     def _without_axes(self, given: Any, place: places.Place) -> Any:
         if given.dtype not in (np.float64, np.float32):
             self.walker.refuse(self.node, "an array of integers without axes", "pass a number")
-        found = Single(Number("float64", -1), place)
+        found = ZeroDimensional(Number("float64", -1), place)
         self._singles.append((found, given))
         return found
 

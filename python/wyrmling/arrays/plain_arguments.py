@@ -1,4 +1,4 @@
-"""What some array functions do with plain arguments, where that is not NumPy's function alone.
+"""The array functions that do not simply call NumPy's function where no argument is a variable.
 
 ``astype`` and the ways to split take lists too, and NumPy has no ``replace``. Functions of
 functions, such as ``apply_along_axis``, keep the variables that the given function returns: NumPy's

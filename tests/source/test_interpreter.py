@@ -8,7 +8,7 @@ from reading import agrees, leaves, read
 
 from wyrmling.source.abstract.operations import Operations
 from wyrmling.source.abstract.walker import Walker
-from wyrmling.source.compilation import Interpreter, specialise
+from wyrmling.source.interpreter import Interpreter, read_function
 from wyrmling.source.text.refuse import TABLE, SourceError
 
 SHIFT = 0.25
@@ -26,7 +26,7 @@ def newton(a, n=20):
 def test_a_loop_stays_a_loop_and_gives_the_same_number():
     for a in (2.0, 0.25, 1e6, -1.0):
         agrees(newton, a)
-    assert str(specialise(newton, (2.0,), {}).function).count("div") < 4
+    assert str(read_function(newton, (2.0,), {}).function).count("div") < 4
 
 
 def test_no_two_parts_have_a_method_of_one_name_and_no_operation_is_missing():
@@ -57,7 +57,7 @@ def test_what_the_table_of_refusals_says_is_read_has_a_handler():
 
 
 def test_captured_numbers_are_read_at_each_call():
-    made = specialise(lambda x: x + SHIFT, (1.0,), {})
+    made = read_function(lambda x: x + SHIFT, (1.0,), {})
     assert len(made.inputs) == 2
     assert str(made.inputs[1]) == "SHIFT"
 
@@ -66,7 +66,7 @@ def test_what_has_to_be_known_of_an_argument_is_said():
     def powers(x, n):
         return [x**k for k in range(n)]
 
-    made = specialise(powers, (1.5, 3), {})
+    made = read_function(powers, (1.5, 3), {})
     assert made.static == {1: 3}
     agrees(powers, 1.5, 3)
 
@@ -75,7 +75,7 @@ def test_results_of_several_kinds_are_tagged():
     def either(x):
         return 0 if x < 0 else x
 
-    assert specialise(either, (1.0,), {}).tagged
+    assert read_function(either, (1.0,), {}).tagged
     agrees(either, 1.0)
     agrees(either, -1.0)
 
@@ -84,7 +84,7 @@ def test_a_function_that_only_raises_leaves():
     def fails(x):
         raise ValueError(x)
 
-    assert not specialise(fails, (1.0,), {}).returns
+    assert not read_function(fails, (1.0,), {}).returns
     leaves(fails, 1.0)
 
 
@@ -111,7 +111,7 @@ def test_a_refusal_names_the_line():
         yield x
 
     with pytest.raises(SourceError, match="generator"):
-        specialise(f, (1.0,), {})
+        read_function(f, (1.0,), {})
 
 
 def test_a_loop_that_is_written_twice_is_dropped_once():
@@ -157,7 +157,7 @@ def test_identity_holds_for_the_objects_that_were_seen():
     def f(x, a, b):
         return x if a is b else 2 * x
 
-    made = specialise(f, (1.0, one, one), {})
+    made = read_function(f, (1.0, one, one), {})
     assert made.function.interpret([3.0]) == [3.0]
     assert made.needs.missed((f, 3.0, one, one)) is None
     assert made.needs.missed((f, 3.0, one, other)) is not None
@@ -173,7 +173,7 @@ def test_members_of_enumerations_are_known_by_identity():
     def power(x, n):
         return x**n
 
-    made = specialise(power, (1.5, Order.FIRST), {})
+    made = read_function(power, (1.5, Order.FIRST), {})
     assert made.needs.missed((power, 1.5, Order.FIRST)) is None
     assert made.needs.missed((power, 1.5, Order.SECOND)) is not None
 
@@ -195,8 +195,8 @@ def test_nothing_with_an_effect_runs_while_a_function_is_read(tmp_path, capsys):
 
     for f, x in ((saves, np.ones(3)), (sets, 1.0)):
         with pytest.raises(SourceError):
-            specialise(f, (x,), {})
-    assert specialise(shows, (1.0,), {}).printed is not None
+            read_function(f, (x,), {})
+    assert read_function(shows, (1.0,), {}).printed is not None
     assert capsys.readouterr().out == ""
     assert not target.exists()
     assert not hasattr(Base, "mark")
@@ -207,7 +207,7 @@ def test_a_float_is_never_made_a_constant():
         return math.ldexp(x, 3) * x
 
     with pytest.raises(SourceError, match="ldexp"):
-        specialise(f, (1.5,), {})
+        read_function(f, (1.5,), {})
 
 
 def test_the_best_so_far_may_be_none():
@@ -240,7 +240,7 @@ def test_a_length_that_has_to_be_known_is_read_anew_for_another():
             y[i] = x[i] ** 2
         return y
 
-    made = specialise(filled, (np.ones(3),), {})
+    made = read_function(filled, (np.ones(3),), {})
     assert made.needs.missed((filled, np.zeros(3))) is None
     assert made.needs.missed((filled, np.zeros(2))) is not None
     agrees(filled, np.array([1.5, 2.5]))

@@ -1,9 +1,8 @@
-"""Arrays without axes that exist outside of the function (``values.Single``) as arguments of
-NumPy's functions.
+"""0-d arrays that exist outside of the function, as arguments of NumPy's functions.
 
-Functions whose result is the same for such an array as for its number are given the number. Those
-that may return the array itself or a view of it (``np.asarray``, ``np.transpose``) are none of
-these, and are refused where they are read.
+Such an array is a ``values.ZeroDimensional``. Functions whose result is the same for it as for its
+number are given the number. Those that may return the array itself or a view of it
+(``np.asarray``, ``np.transpose``) are refused, since the program has no array to return.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..abstract.state import ListContents
-from ..abstract.values import Reference, Row, Single
+from ..abstract.values import Reference, Tuple, ZeroDimensional
 from ..abstract.walker import Walker
 
 METHODS = frozenset({"clip", "item", "max", "mean", "min", "prod", "std", "sum", "var"})
@@ -36,27 +35,29 @@ def with_numbers(walker: Walker, function: Any, value: Any) -> Any:
     """An argument of a function of NumPy's with numbers in the place of such arrays. In lists and
     tuples any function is given numbers: NumPy makes a new array of these.
     """
-    if isinstance(value, Single):
+    if isinstance(value, ZeroDimensional):
         takes = isinstance(function, np.ufunc) or function.__name__ in FUNCTIONS
         return value.number if takes else value
     return _replaced(walker, value) if _holds(walker, value) else value
 
 
 def _items(walker: Walker, value: Any) -> tuple[Any, ...]:
-    if isinstance(value, Row):
+    if isinstance(value, Tuple):
         return value.items
     contents = walker.state.heap.get(value.address) if isinstance(value, Reference) else None
     return contents.items if isinstance(contents, ListContents) else ()
 
 
 def _holds(walker: Walker, value: Any) -> bool:
-    return isinstance(value, Single) or any(_holds(walker, item) for item in _items(walker, value))
+    return isinstance(value, ZeroDimensional) or any(
+        _holds(walker, item) for item in _items(walker, value)
+    )
 
 
 def _replaced(walker: Walker, value: Any) -> Any:
-    if isinstance(value, Single):
+    if isinstance(value, ZeroDimensional):
         return value.number
     items = tuple(_replaced(walker, item) for item in _items(walker, value))
-    if isinstance(value, Row):
-        return Row(items, value.cls)
+    if isinstance(value, Tuple):
+        return Tuple(items, value.cls)
     return walker.new_list(items) if items else value

@@ -20,14 +20,14 @@ from ...ragged import Ragged
 from ..abstract.columns import CAPACITY
 from ..abstract.state import ArrayContents
 from ..abstract.values import (
+    INTEGERS,
     REAL,
-    WHOLE,
     Array,
     Known,
     Lazy,
     Number,
     Reference,
-    Row,
+    Tuple,
     is_index,
     is_integers,
     kind_of,
@@ -44,7 +44,7 @@ def is_computed(value: Any) -> bool:
     """Whether this is an integer that depends on floats, or on how often something is done."""
     return (
         isinstance(value, Number)
-        and value.kind in WHOLE
+        and value.kind in INTEGERS
         and value.seen is None
         and not value.sources
     )
@@ -129,12 +129,12 @@ def cut(walker: Walker, array: Array, first: Any, count: Any, last: Any, seen: i
     return walker.apply("gather", array.id, consecutive(walker, first, count, last, seen))
 
 
-class Cuts(Walker):
+class ComputedSlices(Walker):
     """Parts of arrays along their first axis."""
 
     def filled(self, function: Any, shape: Any, node: ast.AST) -> Any:
         """``np.zeros(n)`` or ``np.zeros((n, 2))`` of a length n that is computed, else None."""
-        count, *rest = shape.items if isinstance(shape, Row) and shape.items else (shape,)
+        count, *rest = shape.items if isinstance(shape, Tuple) and shape.items else (shape,)
         if not is_computed(count) or not all(map(_has_been_seen, rest)):
             return None
         rest = [Known(self.constant_of(one, node, "a length that is computed")) for one in rest]
@@ -175,7 +175,7 @@ class Cuts(Walker):
         ends = [end for end in (start, stop) if isinstance(end, Number)]
         depends = any(map(is_computed, ends))
         plain = isinstance(step, Known) and step.object in (None, 1)
-        return depends and plain and all(end.kind in WHOLE for end in ends)
+        return depends and plain and all(end.kind in INTEGERS for end in ends)
 
     def part_of(self, value: Any, array: Array, index: Lazy, node: ast.AST) -> Array:
         """A slice by computed ends, which is a view."""
