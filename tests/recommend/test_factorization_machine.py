@@ -91,6 +91,28 @@ def test_an_item_of_which_nothing_is_known_is_recommended_last(loss: Any) -> Non
         assert (ranks["jazz-new"] < 100) == bool(settings)
 
 
+@pytest.mark.parametrize("loss", ["bpr", "logistic"])
+def test_a_new_user_is_learnt_by_what_training_compares_with(loss: Any, tmp_path: Path) -> None:
+    """Items that nobody had and that have features are drawn neither there nor here."""
+    cold = {f"{genre}-new-{n}": [genre] for genre in ("jazz", "folk") for n in range(2000)}
+    model = machine(loss=loss, factors=16, epochs=20).fit(DATA, item_features=GENRES | cold)
+    own: dict[Any, list[Any]] = {}
+    for user, item in zip(DATA.users, DATA.items, strict=True):
+        own.setdefault(DATA.user_ids[int(user)], []).append(DATA.item_ids[int(item)])
+    vectors, users = model.fitted.arrays["users"], list(own)[:20]
+    path = tmp_path / "model.safetensors"
+    model.save(path)
+    for one in (model, FactorizationMachine.load(path)):
+        found = [one.fold_in(own[user]).query for user in users]
+        known = vectors[model.user_ids.numbers(users)]
+        cosines = (known * found).sum(1)
+        cosines /= np.linalg.norm(known, axis=1) * np.linalg.norm(found, axis=1)
+        assert np.median(cosines) > 0.9
+    # Of who had all of these there is nothing to learn, and what nobody had teaches something.
+    assert not model.fold_in(list(DATA.item_ids)).query.any()
+    assert model.fold_in(["jazz-new-1"]).query.any()
+
+
 def test_users_are_known_by_features_alone() -> None:
     """A newcomer who says what they like gets that."""
     likes = {}

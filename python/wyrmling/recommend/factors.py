@@ -403,15 +403,18 @@ class FactorModel(VectorModel):
         """A loss of new users, where all else stays as it is in the fitted state, and what samplers
         read that read the model.
         """
-        arrays = self.fitted.arrays
         asked = inspect.signature(loss).parameters
-        fixed = {name: arrays[name] for name in _parameters(loss) if name not in OF_USERS}
+        names = [name for name in _parameters(loss) if name not in OF_USERS]
         kept = FIXED.setdefault(self.fitted, {})
         # By identity, since a loss need not have a hash; what is kept holds it.
         if id(loss) not in kept:
-            kept[id(loss)] = ReadOnce(partial(loss, **fixed))
+            kept[id(loss)] = ReadOnce(partial(loss, **self._known(names)))
         drawn = [name for name in DRAWN if name in asked]
-        return kept[id(loss)], fixed if self._reads_model(drawn) else {}
+        return kept[id(loss)], self._known(names) if self._reads_model(drawn) else {}
+
+    def _known(self, names: list[str]) -> Arrays:
+        """The arrays of these names as new users are learnt by them."""
+        return {name: self.fitted.arrays[name] for name in names}
 
 
 FIXED: WeakKeyDictionary[Fitted, dict[int, ReadOnce]] = WeakKeyDictionary()
