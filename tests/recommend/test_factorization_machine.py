@@ -57,6 +57,26 @@ def test_without_identity_vectors_are_the_sums_of_features() -> None:
         assert scores[0] == scores[1]
 
 
+def test_names_of_features_are_read_once_for_a_fitted_state(
+    model: FactorizationMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a new user nor reasons take time for all features that there are."""
+    read = []
+    loads = json.loads
+    monkeypatch.setattr(json, "loads", lambda text: read.append(text) or loads(text))
+    one = copy.copy(model)
+    one._fitted = replace(model.fitted)
+    for _ in range(3):
+        one.fold_in(features=["even"])
+        one.explain("user-1", "jazz-1")
+    assert len(read) == 2  # those of users, and those of items
+
+
+def test_a_model_may_know_of_no_feature() -> None:
+    model = machine(epochs=1).fit(DATA, user_features={"user-1": []})
+    assert not model.fold_in(features=["even"]).query.any()
+
+
 def test_weights_are_normalised_if_asked() -> None:
     for normalize, expected in ((True, [2 / 3, 1 / 3]), (False, [2.0, 1.0])):
         model = machine(normalize=normalize).fit(DATA, user_features=TASTES)

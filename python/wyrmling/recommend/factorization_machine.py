@@ -33,7 +33,7 @@ from .features import Features
 from .fitted import Arrays, ArrayType, Fitted, NewUser
 from .hyperparameters import Bounds, Count, Scale
 from .score_checks import check_finite
-from .side import Side, array_types, check_features, known, own, summed
+from .side import Side, array_types, check_features, known, names_of, own, summed
 from .training import Task
 
 __all__ = ["FactorizationMachine"]
@@ -345,7 +345,7 @@ class FactorizationMachine(FactorModel):
         arrays = model.fitted.arrays
         offset = np.zeros(arrays["users"].shape[1], np.float32)
         if len(found.names):
-            offset = summed(found, "user", arrays, model.normalize)[0]
+            offset = summed(found, "user", model.fitted, model.normalize)[0]
         return model._new_user(items, model._query(items, offset))
 
     def _query(self, items: IndexArray, offset: Float32Array | None = None) -> Float32Array:
@@ -416,14 +416,12 @@ class FactorizationMachine(FactorModel):
         score = float(vector @ arrays["items"][number] + arrays["item_bias"][number])
         score += 0.0 if offsets is None else float(offsets[0])
         parts: list[tuple[Id | None, float]] = []
-        features = known("item", arrays)
-        if features is not None:
-            names, bags = features
-            assert bags.weights is not None
-            bag = slice(bags.offsets[number], bags.offsets[number + 1])
+        if "item_feature_names" in arrays:
+            names = names_of("item", model.fitted)
+            bag = slice(*arrays["item_bag_offsets"][number : number + 2])
             # A feature that is named twice is one, of both weights.
-            numbers, places = np.unique(bags.values[bag], return_inverse=True)
-            weights = np.bincount(places, bags.weights[bag], len(numbers))
+            numbers, places = np.unique(arrays["item_bag_features"][bag], return_inverse=True)
+            weights = np.bincount(places, arrays["item_bag_weights"][bag], len(numbers))
             for feature, weight in zip(numbers, weights, strict=True):
                 part = vector @ arrays["item_feature_vectors"][feature]
                 part += arrays["item_feature_biases"][feature]
