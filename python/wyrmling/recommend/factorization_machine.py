@@ -168,13 +168,6 @@ class FactorizationMachine(FactorModel):
             None if of_items is None else of_items[1].lengths,
         )
         order, place = _first(compared_with)
-        user_order = np.arange(data.n_users)
-        users = self._side("user", of_users, data.user_ids, user_order, task)
-        items = self._side("item", of_items, data.item_ids, order, task)
-
-        def arrays() -> Arrays:
-            return users.arrays(user_order) | items.arrays(place)
-
         n_drawn = int(compared_with.sum())
         compared = data.take(task.seen.counts[data.users] < n_drawn)
         if len(compared) == 0:
@@ -182,6 +175,14 @@ class FactorizationMachine(FactorModel):
                 "data has no interaction of a user who lacks an item to compare with, expected "
                 "some to learn from"
             )
+        user_order = np.arange(data.n_users)
+        of_compared = replace(task, data=compared)
+        users = self._side("user", of_users, data.user_ids, user_order, of_compared)
+        items = self._side("item", of_items, data.item_ids, order, task)
+
+        def arrays() -> Arrays:
+            return users.arrays(user_order) | items.arrays(place)
+
         user, item = wy.IndexInput([0], name="user"), wy.IndexInput([0], name="item")
         columns: dict[Any, Any] = {user: compared.users, item: place[compared.items]}
         count = self.n_negatives if self.loss == "logistic" else 1
