@@ -59,6 +59,7 @@ mod function_step;
 mod history;
 mod in_batch;
 mod input_buffer;
+mod known_mass;
 mod mapped;
 mod negatives;
 mod parallel;

@@ -54,6 +54,11 @@ impl<'a> KnownItems<'a> {
         self.row.map_or(&[], |(rows, number)| rows.row(number))
     }
 
+    /// The pairs of all users, and the number of the row; `None` if nothing is known.
+    pub(super) fn place(&self) -> Option<(&'a Csr, usize)> {
+        self.row
+    }
+
     /// Whether this item is known.
     #[inline(always)]
     pub(super) fn contains(&self, item: u32) -> bool {
@@ -139,6 +144,11 @@ impl Positives {
             },
             _ => KnownItems::NOTHING,
         }
+    }
+
+    /// The pairs of all users.
+    pub(super) fn pairs(&self) -> &Csr {
+        &self.rows
     }
 
     /// Every user that has a row, and the row.

@@ -8,8 +8,8 @@
 //! Then one of the unknown items is found for sure, in bounded time for a user who knows nearly
 //! everything. If all items are equally likely, a number `r` is drawn, and bisection in the sorted
 //! list of positive items finds the `r`-th item that the user does not know. Items with weights,
-//! which are drawn by the alias method (A. J. Walker, 1977; crate `rand_distr`), are found by a walk
-//! over the positive ones. Weights are integers, so that no rounding error gives an item of weight 0
+//! which are drawn by the alias method (A. J. Walker, 1977; crate `rand_distr`), are found by sums of
+//! the weights of positive ones (`known_mass`). Weights are integers, so that no rounding error gives an item of weight 0
 //! a chance.
 //!
 //! Limits: positives take 6 to 8 bytes each, and 16 a user up to the largest id.
@@ -19,6 +19,7 @@ use rand_distr::Distribution;
 use rand_distr::weighted::WeightedAliasIndex;
 
 use super::dealt_rows::Among;
+use super::known_mass::KnownMass;
 use super::positives::{KnownItems, Positives};
 pub use super::stream::stream;
 use crate::array::vec_for;
@@ -47,10 +48,11 @@ pub struct Sampler {
 enum Items {
     /// Items `0..n`, all alike.
     Uniform { n: u32 },
-    /// Items by weight. `before[i]` is the weight of all items before `i`.
+    /// Items by weight. `before[i]` is the weight of all items before `i`, and `known` tells that of the positives.
     Weighted {
         alias: WeightedAliasIndex<u64>,
         before: Vec<u64>,
+        known: Option<KnownMass>,
     },
 }
 
@@ -129,7 +131,11 @@ impl Sampler {
         let alias = WeightedAliasIndex::new(weights)
             .map_err(|e| Error::Value(format!("counts cannot be drawn from: {e}")))?;
         Ok(Sampler {
-            items: Items::Weighted { alias, before },
+            items: Items::Weighted {
+                alias,
+                before,
+                known: None,
+            },
             positives: None,
         })
     }
@@ -145,16 +151,20 @@ impl Sampler {
     /// [`Error::Memory`] if there is no memory for so many users.
     pub fn reject(self, users: &[u32], items: &[u32]) -> Result<Sampler> {
         let positives = Positives::new(users, items, self.item_count())?;
-        for (user, row) in positives.rows() {
-            if self.items.mass_without(row) == 0 {
+        let mut items = self.items;
+        if let Items::Weighted { before, known, .. } = &mut items {
+            *known = Some(KnownMass::new(before, positives.pairs())?);
+        }
+        for (user, _) in positives.rows() {
+            if items.mass_without(positives.of_user(user)) == 0 {
                 return Err(Error::Value(format!(
                     "user {user} knows every item that can be drawn; nothing is left to sample"
                 )));
             }
         }
         Ok(Sampler {
+            items,
             positives: Some(positives),
-            ..self
         })
     }
 
@@ -298,17 +308,18 @@ impl Items {
                 return item;
             }
         }
-        self.draw_unknown(rng, known.row())
+        self.draw_unknown(rng, known)
     }
 
-    /// An item that is not in `row`, found without rejecting any.
+    /// An item that is not known, found without rejecting any.
     #[cold]
-    fn draw_unknown<R: Rng>(&self, rng: &mut R, row: &[u32]) -> u32 {
-        let rank = below(rng, self.mass_without(row));
+    fn draw_unknown<R: Rng>(&self, rng: &mut R, known: KnownItems<'_>) -> u32 {
+        let rank = below(rng, self.mass_without(known));
         match self {
             Items::Uniform { .. } => {
                 // `rank` unknown items lie before the item that is sought, and `row[k] - k`
                 // before `row[k]`. So `row[k]` lies before it if the latter are no more.
+                let row = known.row();
                 let mut before = 0..row.len();
                 while !before.is_empty() {
                     let middle = before.start + before.len() / 2;
@@ -319,34 +330,34 @@ impl Items {
                 }
                 rank as u32 + before.start as u32
             }
-            Items::Weighted { before, .. } => draw_between(before, row, rank),
+            Items::Weighted {
+                before,
+                known: mass,
+                ..
+            } => match (mass, known.place()) {
+                (Some(mass), Some((pairs, row))) => mass.unknown_at(before, pairs, row, rank),
+                _ => before.partition_point(|&weight| weight <= rank) as u32 - 1,
+            },
         }
     }
 
-    /// The weight of all items that are not in `row`.
-    fn mass_without(&self, row: &[u32]) -> u64 {
+    /// The weight of all items that are not known.
+    fn mass_without(&self, known: KnownItems<'_>) -> u64 {
         match self {
-            Items::Uniform { n } => u64::from(*n) - row.len() as u64,
-            Items::Weighted { before, .. } => {
-                let weight = |&item: &u32| before[item as usize + 1] - before[item as usize];
-                before[before.len() - 1] - row.iter().map(weight).sum::<u64>()
+            Items::Uniform { n } => u64::from(*n) - known.row().len() as u64,
+            Items::Weighted {
+                before,
+                known: mass,
+                ..
+            } => {
+                let all = before[before.len() - 1];
+                match (mass, known.place()) {
+                    (Some(mass), Some((pairs, row))) => all - mass.of_row(before, pairs, row),
+                    _ => all,
+                }
             }
         }
     }
-}
-
-/// The unknown item on which `rank` falls, if the unknown items lie side by side,
-/// each as long as its weight: walks over the positives, then bisects.
-fn draw_between(before: &[u64], row: &[u32], rank: u64) -> u32 {
-    let mut rank = rank;
-    for &item in row {
-        let (start, end) = (before[item as usize], before[item as usize + 1]);
-        if rank < start {
-            break;
-        }
-        rank += end - start;
-    }
-    before.partition_point(|&weight| weight <= rank) as u32 - 1
 }
 
 #[cfg(test)]

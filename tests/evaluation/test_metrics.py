@@ -96,6 +96,21 @@ def test_ranks_beyond_lists(
         assert alone[name] == pytest.approx(found[name], abs=1e-12), name
 
 
+def test_a_curve_over_numbers_of_items_adds_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    test = {(u, int(i)) for u in range(6) for i in rng.choice(30, 5)}
+    model = model_of(rng.integers(0, 9, (6, 30)), set())
+    names = [f"{kind}@{k}" for kind in (*metrics.AT_K, *metrics.LISTED) for k in range(1, 33)]
+    alone = {name: evaluate(model, interactions(test, 6, 30), name)[name] for name in names}
+    sums = []
+    cumulated = np.cumsum
+    monkeypatch.setattr(np, "cumsum", lambda x, **given: sums.append(x) or cumulated(x, **given))
+    found = evaluate(model, interactions(test, 6, 30), names)
+    assert dict(found) == pytest.approx(alone, abs=1e-12)
+    # The ideal gains, of one axis, are those of the user's own number of items.
+    assert sum(np.ndim(one) == 2 for one in sums) <= 5
+
+
 def test_scores_that_are_equal_but_for_rounding() -> None:
     """The ranks of products that NumPy adds up in another order, and of equal vectors."""
     rng = np.random.default_rng(8)

@@ -216,6 +216,11 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     ),
     "loss-type": (lambda: Custom(int).fit(TRAIN), TypeError, "loss is <class 'int'>, expected a"),
     "loss-none": (lambda: Custom().fit(TRAIN), TypeError, "loss is None, expected a function"),
+    "loss-by-place": (
+        lambda: Custom(lambda users, items, /, user, item: users[user] @ items[item]).fit(TRAIN),
+        ValueError,
+        "loss: argument 'users' comes before a '/', expected one given by name",
+    ),
 }
 
 

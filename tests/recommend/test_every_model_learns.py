@@ -392,6 +392,16 @@ def test_who_had_nothing_is_as_a_new_user_of_whom_nothing_is_known(name: str) ->
         assert np.corrcoef(known, model.predict(["u3"] * N_ITEMS, ITEMS))[0, 1] > 0.8
 
 
+@pytest.mark.parametrize("name", [name for name in DRAWING if name not in SEQUENCES])
+def test_who_had_everything_is_as_a_new_user_who_had(name: str) -> None:
+    """There is nothing to compare with, so that nothing is learnt of user 0."""
+    model = fitted(name)
+    known, new = (
+        model.recommend(user, N_ITEMS, exclude_seen=False) for user in ("u0", fold(model, ITEMS))
+    )
+    assert known == new
+
+
 def test_an_item_that_nobody_rated_is_predicted_by_biases() -> None:
     data = dataclasses.replace(DATA, item_ids=[*ITEMS, "unrated"])
     model = make("ExplicitMF").fit(data)

@@ -57,6 +57,26 @@ def test_without_identity_vectors_are_the_sums_of_features() -> None:
         assert scores[0] == scores[1]
 
 
+def test_names_of_features_are_read_once_for_a_fitted_state(
+    model: FactorizationMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a new user nor reasons take time for all features that there are."""
+    read = []
+    loads = json.loads
+    monkeypatch.setattr(json, "loads", lambda text: read.append(text) or loads(text))
+    one = copy.copy(model)
+    one._fitted = replace(model.fitted)
+    for _ in range(3):
+        one.fold_in(features=["even"])
+        one.explain("user-1", "jazz-1")
+    assert len(read) == 2  # those of users, and those of items
+
+
+def test_a_model_may_know_of_no_feature() -> None:
+    model = machine(epochs=1).fit(DATA, user_features={"user-1": []})
+    assert not model.fold_in(features=["even"]).query.any()
+
+
 def test_weights_are_normalised_if_asked() -> None:
     for normalize, expected in ((True, [2 / 3, 1 / 3]), (False, [2.0, 1.0])):
         model = machine(normalize=normalize).fit(DATA, user_features=TASTES)
@@ -89,6 +109,28 @@ def test_an_item_of_which_nothing_is_known_is_recommended_last(loss: Any) -> Non
         assert ranks["unknown"] > 100
         # Nor is what somebody may like, by its features, compared with what they had.
         assert (ranks["jazz-new"] < 100) == bool(settings)
+
+
+@pytest.mark.parametrize("loss", ["bpr", "logistic"])
+def test_a_new_user_is_learnt_by_what_training_compares_with(loss: Any, tmp_path: Path) -> None:
+    """Items that nobody had and that have features are drawn neither there nor here."""
+    cold = {f"{genre}-new-{n}": [genre] for genre in ("jazz", "folk") for n in range(2000)}
+    model = machine(loss=loss, factors=16, epochs=20).fit(DATA, item_features=GENRES | cold)
+    own: dict[Any, list[Any]] = {}
+    for user, item in zip(DATA.users, DATA.items, strict=True):
+        own.setdefault(DATA.user_ids[int(user)], []).append(DATA.item_ids[int(item)])
+    vectors, users = model.fitted.arrays["users"], list(own)[:20]
+    path = tmp_path / "model.safetensors"
+    model.save(path)
+    for one in (model, FactorizationMachine.load(path)):
+        found = [one.fold_in(own[user]).query for user in users]
+        known = vectors[model.user_ids.numbers(users)]
+        cosines = (known * found).sum(1)
+        cosines /= np.linalg.norm(known, axis=1) * np.linalg.norm(found, axis=1)
+        assert np.median(cosines) > 0.9
+    # Of who had all of these there is nothing to learn, and what nobody had teaches something.
+    assert not model.fold_in(list(DATA.item_ids)).query.any()
+    assert model.fold_in(["jazz-new-1"]).query.any()
 
 
 def test_users_are_known_by_features_alone() -> None:
@@ -185,10 +227,10 @@ def test_arrays_that_contradict_each_other_are_refused(
         (["jazz"], TypeError, "item_features: expected a dict"),
         ({"jazz-1": "jazz"}, TypeError, "item_features: features of 'jazz-1': expected a list"),
         ({"jazz-1": b"jazz"}, TypeError, "item_features: features of 'jazz-1': expected a list"),
-        ({"jazz-1": [None]}, ValueError, "missing value"),
-        ({"jazz-1": [1.5]}, TypeError, "expected an int or str"),
-        ({"jazz-1": [("a", float("nan"))]}, ValueError, "weights"),
-        ({"jazz-1": {"a": float("inf")}}, ValueError, "weights"),
+        ({"b": ["x"], "a": [None]}, ValueError, "features of 'a': names: row 0, .* missing value"),
+        ({"b": ["x"], "a": [1.5]}, TypeError, "features of 'a': names: row 0, .* an int or str"),
+        ({"b": ["x"], "a": [("a", float("nan"))]}, ValueError, "features of 'a': weights: row 0"),
+        ({"b": ["x"], "a": {"y": float("inf")}}, ValueError, "features of 'a': weights: row 0"),
         ({1.5: ["a"]}, TypeError, "item_features"),
     ],
 )

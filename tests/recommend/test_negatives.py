@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -124,3 +125,23 @@ def test_negatives_of_new_users_are_as_popular_as_in_training(
     assert len(drawn_by) == 16
     for new in drawn_by[12:]:
         assert np.array_equal(np.round(new), np.bincount(DATA.items, minlength=DATA.n_items))
+
+
+def test_a_run_that_goes_on_draws_other_negatives() -> None:
+    """Each time that an item is drawn adds 1 to its bias."""
+
+    def counts(users: Any, items: Any, item_bias: Any, user: int, item: int, negative: int) -> Any:
+        return 0.0 * (users[user] @ items[item]) - item_bias[negative]
+
+    settings: dict[str, Any] = {"lr": 1.0, "l2": 0.0, "epochs": 1, "num_threads": 1}
+    model, drawn, sums = Custom(counts, **settings), [], np.zeros(DATA.n_items)
+    for _ in range(4):
+        state = copy.copy(model)
+        model.partial_fit(DATA)
+        # Of equal states the runs are equal.
+        again = state.partial_fit(DATA).fitted.arrays["item_bias"]
+        np.testing.assert_array_equal(again, model.fitted.arrays["item_bias"])
+        drawn.append(again - sums)
+        sums = again
+    assert [one.sum() for one in drawn] == [len(DATA)] * 4
+    assert len({one.tobytes() for one in drawn}) == 4

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from .. import _core
 from ..array_types import Float64Array, IndexArray
 from ..progress import Steps
-from .metrics import LISTED, Metric
+from .metrics import LISTED, MOST, Metric
 
 __all__ = ["errors", "measured", "selected"]
 
@@ -73,7 +74,7 @@ def measured(
                     columns[name][own] = values
                 bar.advance(count=len(own))
     overall = {
-        metric.name: float(np.count_nonzero(lists.recommended[metric.k])) / n_items
+        metric.name: float(np.count_nonzero(lists.earliest < metric.k)) / n_items
         for metric in metrics
         if metric.kind == "coverage" and metric.k is not None
     }
@@ -91,13 +92,14 @@ class _Lists:
         metrics: what is asked for.
         width: the length of the lists.
         surprise: what an item adds to novelty, and 0 for the end of a list: shape (m + 1,).
-        recommended: for each k of a coverage which items have been recommended: shape (m,).
+        earliest: the place of each item in the list where it comes first, from 0, and a larger
+            number for one that is in none: shape (m,).
     """
 
     metrics: Sequence[Metric]
     width: int
     surprise: Float64Array
-    recommended: dict[int | None, npt.NDArray[np.bool_]]
+    earliest: npt.NDArray[np.int64]
 
     @classmethod
     def of(cls, metrics: Sequence[Metric], popularity: npt.NDArray[Any], n_users: int) -> _Lists:
@@ -111,7 +113,7 @@ class _Lists:
             metrics,
             min(width, n_items),
             np.append(-np.log2(share), 0.0),
-            {m.k: np.zeros(n_items, bool) for m in metrics if m.kind == "coverage"},
+            np.full(n_items, MOST),
         )
 
     def measure(
@@ -127,30 +129,33 @@ class _Lists:
             queries, vectors, bias, known, held_out, self.width, bool(of_all)
         )
         ranked, items = _Ranked.of(lists), lists["items"]
+        there = items != _core.NO_ITEM
         found: Columns = {}
+        surprises: npt.NDArray[Any] | None = None
         for metric in self.metrics:
             if metric.kind == "auc":
                 found["auc"] = lists["auc"]
             elif metric.k is None:
                 found["mrr"] = 1.0 / np.maximum(lists["best_rank"], 1)
-            elif metric.kind not in LISTED:
+            elif metric.kind == "novelty":
+                if surprises is None:
+                    # What fills up a list that has ended has a number of its own.
+                    listed = np.minimum(items, len(self.surprise) - 1)
+                    totals = np.cumsum(self.surprise[listed], axis=1)
+                    surprises = totals / np.maximum(np.cumsum(there, axis=1), 1)
+                found[metric.name] = surprises[:, min(metric.k, self.width) - 1]
+            elif metric.kind != "coverage":
                 found[metric.name] = ranked.at(metric.kind, metric.k)
-            else:
-                # What fills up a list that has ended has a number of its own.
-                listed = np.minimum(items[:, : metric.k], len(self.surprise) - 1)
-                if metric.kind == "novelty":
-                    length = (listed < len(self.surprise) - 1).sum(axis=1)
-                    total = self.surprise[listed].sum(axis=1)
-                    found[metric.name] = total / np.maximum(length, 1)
-                else:
-                    there = listed < len(self.surprise) - 1
-                    self.recommended[metric.k][listed[there]] = True
+        if any(metric.kind == "coverage" for metric in self.metrics):
+            np.minimum.at(self.earliest, items[there], np.nonzero(there)[1])
         return found, lists["held_out"].astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class _Ranked:
     """Lists of the best items of n users, and what of them was held out.
+
+    What a metric adds up is added up once for all numbers of items that it looks at.
 
     Args:
         hits: which were, shape (n, width).
@@ -175,34 +180,59 @@ class _Ranked:
         ranks = np.minimum.accumulate(places[:, ::-1], axis=1)[:, ::-1]
         return cls(lists["hits"], ranks, np.maximum(lists["held_out"], 1).astype(np.int64))
 
-    @property
+    @cached_property
     def first(self) -> Float64Array:
         """The rank of the best held-out item; infinite if it is not in the list."""
         first: Float64Array = np.where(self.hits, self.ranks, np.inf).min(axis=1, initial=np.inf)
         return first
 
+    @cached_property
+    def found(self) -> npt.NDArray[Any]:
+        """How many held-out items have a rank up to each."""
+        return self._up_to(self.hits)
+
+    @cached_property
+    def gains(self) -> npt.NDArray[Any]:
+        """The sum of 1/log2(1 + r) over their ranks r up to each."""
+        width = self.ranks.shape[1]
+        return self._up_to(self.hits * _gains(width).take(self.ranks - 1))
+
+    @cached_property
+    def precisions(self) -> npt.NDArray[Any]:
+        """The sum of (held-out items of rank up to r)/r over their ranks r up to each."""
+        above = np.take_along_axis(self.found, self.ranks - 1, axis=1)
+        return self._up_to(self.hits * above / self.ranks)
+
+    def _up_to(self, terms: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The sums of the terms of items, none below 0, whose rank is up to 1, 2, ..."""
+        sums = np.cumsum(terms, axis=1)
+        is_rank = self.ranks == np.arange(1, self.ranks.shape[1] + 1)
+        return np.maximum.accumulate(np.where(is_rank, sums, 0), axis=1)
+
     def at(self, kind: str, k: int) -> Float64Array:
         """A metric of the first k."""
-        within = self.hits & (self.ranks <= k)
+        place = min(k, self.ranks.shape[1]) - 1
         most = np.minimum(self.held, k)
         values: npt.NDArray[Any]
         if kind == "mrr":
             values = np.where(self.first <= k, 1.0 / self.first, 0.0)
         elif kind == "hit":
-            values = np.asarray(within.any(axis=1))
+            values = self.found[:, place] > 0
         elif kind == "ndcg":
-            last = max(self.ranks.shape[1], most.max(initial=1))
-            gains = 1.0 / np.log2(1.0 + np.arange(1, last + 1))
-            sums = (within * gains.take(self.ranks - 1)).sum(axis=1)
-            ideal = np.cumsum(gains)
+            ideal = np.cumsum(_gains(most.max(initial=1)))
             # The same terms in another order could exceed 1 by rounding.
-            values = np.minimum(sums / ideal[most - 1], 1.0)
+            values = np.minimum(self.gains[:, place] / ideal[most - 1], 1.0)
         elif kind == "map":
-            above = np.take_along_axis(np.cumsum(self.hits, axis=1), self.ranks - 1, axis=1)
-            values = (within * above / self.ranks).sum(axis=1) / most
+            values = self.precisions[:, place] / most
         else:
-            values = within.sum(axis=1) / (k if kind == "precision" else self.held)
+            values = self.found[:, place] / (k if kind == "precision" else self.held)
         return values.astype(np.float64)
+
+
+def _gains(count: int) -> Float64Array:
+    """What the ranks 1, 2, ... gain."""
+    gains: Float64Array = 1.0 / np.log2(1.0 + np.arange(1, count + 1))
+    return gains
 
 
 def errors(

@@ -144,6 +144,10 @@ class Custom(NegativeSampling):
         known = PARAMETERS + COLUMNS + DRAWN
         asked = _signature(self.loss)
         for name, parameter in asked.items():
+            if parameter.kind is parameter.POSITIONAL_ONLY:
+                raise ValueError(
+                    f"loss: argument {name!r} comes before a '/', expected one given by name"
+                )
             if name not in known and parameter.default is inspect.Parameter.empty:
                 raise ValueError(
                     f"loss: argument {name!r} is not known, expected one of {', '.join(known)}, or "

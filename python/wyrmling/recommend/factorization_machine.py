@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -32,12 +33,16 @@ from .features import Features
 from .fitted import Arrays, ArrayType, Fitted, NewUser
 from .hyperparameters import Bounds, Count, Scale
 from .score_checks import check_finite
-from .side import Side, array_types, check_features, known, own, summed
+from .side import Side, array_types, check_features, known, names_of, own, summed
 from .training import Task
 
 __all__ = ["FactorizationMachine"]
 
 Given = Mapping[Id, Any] | Features
+
+ORDERS: WeakKeyDictionary[Fitted, tuple[npt.NDArray[Any], IndexArray, int]] = WeakKeyDictionary()
+"""Of each state the order of items by which new users are learnt, made when it is first asked for.
+"""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -157,23 +162,12 @@ class FactorizationMachine(FactorModel):
         data = task.data
         of_users = self._bags("user", self._user_features, data.user_ids, task)
         of_items = self._bags("item", self._item_features, data.item_ids, task)
-        # What is drawn to be compared with comes first. Items that nobody had are not drawn where
-        # they have features: they rank by these. Of one without there is nothing else to learn.
-        compared_with = np.bincount(task.seen.indices, minlength=data.n_items) > 0
-        if of_items is None:
-            compared_with[:] = True
-        elif self.identity:
-            compared_with |= of_items[1].lengths == 0
-        order = np.argsort(~compared_with, kind="stable")
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        user_order = np.arange(data.n_users)
-        users = self._side("user", of_users, data.user_ids, user_order, task)
-        items = self._side("item", of_items, data.item_ids, order, task)
-
-        def arrays() -> Arrays:
-            return users.arrays(user_order) | items.arrays(place)
-
+        # What is drawn to be compared with comes first.
+        compared_with = self._compared_with(
+            np.bincount(task.seen.indices, minlength=data.n_items),
+            None if of_items is None else of_items[1].lengths,
+        )
+        order, place = _first(compared_with)
         n_drawn = int(compared_with.sum())
         compared = data.take(task.seen.counts[data.users] < n_drawn)
         if len(compared) == 0:
@@ -181,6 +175,14 @@ class FactorizationMachine(FactorModel):
                 "data has no interaction of a user who lacks an item to compare with, expected "
                 "some to learn from"
             )
+        user_order = np.arange(data.n_users)
+        of_compared = replace(task, data=compared)
+        users = self._side("user", of_users, data.user_ids, user_order, of_compared)
+        items = self._side("item", of_items, data.item_ids, order, task)
+
+        def arrays() -> Arrays:
+            return users.arrays(user_order) | items.arrays(place)
+
         user, item = wy.IndexInput([0], name="user"), wy.IndexInput([0], name="item")
         columns: dict[Any, Any] = {user: compared.users, item: place[compared.items]}
         count = self.n_negatives if self.loss == "logistic" else 1
@@ -209,6 +211,20 @@ class FactorizationMachine(FactorModel):
         run = self._run(task, tables, self._optimizer_of(users, items), arrays)
         wy.fit(loss, columns, sample=dict.fromkeys(drawn, sampler), **run)
         return arrays()
+
+    def _compared_with(
+        self, counts: npt.NDArray[Any], lengths: npt.NDArray[Any] | None
+    ) -> npt.NDArray[np.bool_]:
+        """Which items are drawn to be compared with, by how many users had each and how many
+        features it has; None where items have no features.
+
+        Items that nobody had are not drawn where they have features: they rank by these. Of one
+        without there is nothing else to learn.
+        """
+        if lengths is None:
+            return np.ones(len(counts), bool)
+        had: npt.NDArray[np.bool_] = counts > 0
+        return had | (lengths == 0) if self.identity else had
 
     def _graph(
         self, users: Side, items: Side, user: Any, item: Any, drawn: list[wy.IndexInput]
@@ -330,17 +346,20 @@ class FactorizationMachine(FactorModel):
         arrays = model.fitted.arrays
         offset = np.zeros(arrays["users"].shape[1], np.float32)
         if len(found.names):
-            offset = summed(found, "user", arrays, model.normalize)[0]
+            offset = summed(found, "user", model.fitted, model.normalize)[0]
         return model._new_user(items, model._query(items, offset))
 
     def _query(self, items: IndexArray, offset: Float32Array | None = None) -> Float32Array:
         """The vector of a new user: that of their features, and what the items that they had add to
         it, found as in training while all else stays as it is.
         """
-        arrays, n_items = self.fitted.arrays, len(self.item_ids)
+        arrays = self.fitted.arrays
         if offset is None:
             offset = np.zeros(arrays["users"].shape[1], np.float32)
-        if len(items) in (0, n_items):
+        _, place, n_drawn = self._drawn_first()
+        items = place[items]
+        had = items[items < n_drawn]
+        if not len(items) or len(had) == n_drawn:
             return offset
         vector = wy.Parameter(np.zeros((1, len(offset)), np.float32), name="users")
         user = np.zeros(len(items), np.uint32)
@@ -349,11 +368,29 @@ class FactorizationMachine(FactorModel):
             {"users": vector},
             {"users": vector},
             Interactions(user, items, Ids(["new"]), self.fitted.item_ids),
-            _core.Csr(user, items, 1, n_items),
+            _core.Csr(user[: len(had)], had, 1, n_drawn),
             more={"offset": np.tile(offset, (len(items), 1))},
         )
         learnt: Float32Array = offset + vector.value[0]
         return learnt
+
+    def _known(self, names: list[str]) -> Arrays:
+        order, _, n_drawn = self._drawn_first()
+        arrays = super()._known(names)
+        return arrays if n_drawn == len(order) else {name: arrays[name][order] for name in names}
+
+    def _drawn_first(self) -> tuple[npt.NDArray[Any], IndexArray, int]:
+        """The items in the order in which those come first that training has drawn to compare with,
+        the place of each there, and how many were drawn: all, if nobody knows who had what.
+        """
+        fitted = self.fitted
+        if fitted not in ORDERS:
+            counts = np.ones(len(fitted.item_ids)) if fitted.seen is None else fitted.popularity
+            ends = fitted.arrays.get("item_bag_offsets")
+            drawn = self._compared_with(counts, None if ends is None else np.diff(ends))
+            order, place = _first(drawn)
+            ORDERS[fitted] = order, place.astype(np.uint32), int(drawn.sum())
+        return ORDERS[fitted]
 
     def explain(self, user: Id | NewUser, item: Id) -> list[tuple[Id | None, float]]:
         """What an item's score for a user is made of: the part of each of its features.
@@ -380,20 +417,26 @@ class FactorizationMachine(FactorModel):
         score = float(vector @ arrays["items"][number] + arrays["item_bias"][number])
         score += 0.0 if offsets is None else float(offsets[0])
         parts: list[tuple[Id | None, float]] = []
-        features = known("item", arrays)
-        if features is not None:
-            names, bags = features
-            assert bags.weights is not None
-            bag = slice(bags.offsets[number], bags.offsets[number + 1])
+        if "item_feature_names" in arrays:
+            names = names_of("item", model.fitted)
+            bag = slice(*arrays["item_bag_offsets"][number : number + 2])
             # A feature that is named twice is one, of both weights.
-            numbers, places = np.unique(bags.values[bag], return_inverse=True)
-            weights = np.bincount(places, bags.weights[bag], len(numbers))
+            numbers, places = np.unique(arrays["item_bag_features"][bag], return_inverse=True)
+            weights = np.bincount(places, arrays["item_bag_weights"][bag], len(numbers))
             for feature, weight in zip(numbers, weights, strict=True):
                 part = vector @ arrays["item_feature_vectors"][feature]
                 part += arrays["item_feature_biases"][feature]
                 parts.append((names[int(feature)], float(weight * part)))
         parts.append((None, score - sum(part for _, part in parts)))
         return sorted(parts, key=lambda pair: -pair[1])
+
+
+def _first(those: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """The numbers of all in the order in which those come first, and the place of each there."""
+    order = np.argsort(~those, kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return order, place
 
 
 def bpr(

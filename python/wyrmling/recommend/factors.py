@@ -319,10 +319,16 @@ class FactorModel(VectorModel):
         """A parameter: what is known of it, and for new rows random vectors or biases of 0."""
         rows = self._first(name, task.data.n_users, task.data.n_items, task.rng)
         if name in ("users", "items"):
-            # Nothing is learnt of who had nothing, and of what nobody had but where it is drawn to
-            # be compared with: scores are those of biases, as for a new user, and not noise.
-            of = users_of(task.seen) if name == "users" else task.seen.indices
-            rows[np.bincount(of, minlength=len(rows)) == 0] = 0.0
+            # Nothing is learnt of who had nothing, or everything where that is compared with what
+            # they lack, and of what nobody had but where it is drawn to be compared with: scores
+            # are those of biases, as for a new user, and not noise.
+            if name == "users":
+                nothing = task.seen.counts == 0
+                if any(one in DRAWN for one in inspect.signature(self._loss()).parameters):
+                    nothing |= task.seen.counts == task.data.n_items
+            else:
+                nothing = np.bincount(task.seen.indices, minlength=len(rows)) == 0
+            rows[nothing] = 0.0
         if name == "bias" and task.data.values is not None:
             values, weights = task.data.values.astype(np.float64), task.data.weights
             counts = weights is not None and weights.any()
@@ -403,15 +409,18 @@ class FactorModel(VectorModel):
         """A loss of new users, where all else stays as it is in the fitted state, and what samplers
         read that read the model.
         """
-        arrays = self.fitted.arrays
         asked = inspect.signature(loss).parameters
-        fixed = {name: arrays[name] for name in _parameters(loss) if name not in OF_USERS}
+        names = [name for name in _parameters(loss) if name not in OF_USERS]
         kept = FIXED.setdefault(self.fitted, {})
         # By identity, since a loss need not have a hash; what is kept holds it.
         if id(loss) not in kept:
-            kept[id(loss)] = ReadOnce(partial(loss, **fixed))
+            kept[id(loss)] = ReadOnce(partial(loss, **self._known(names)))
         drawn = [name for name in DRAWN if name in asked]
-        return kept[id(loss)], fixed if self._reads_model(drawn) else {}
+        return kept[id(loss)], self._known(names) if self._reads_model(drawn) else {}
+
+    def _known(self, names: list[str]) -> Arrays:
+        """The arrays of these names as new users are learnt by them."""
+        return {name: self.fitted.arrays[name] for name in names}
 
 
 FIXED: WeakKeyDictionary[Fitted, dict[int, ReadOnce]] = WeakKeyDictionary()

@@ -8,13 +8,14 @@ features: see :func:`wyrmling.bag`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import Ragged
 from ..arguments import is_one
+from ..array_types import Float32Array, IndexArray
 from ..data import Id, Ids
 from ..data.columns import number_column
 
@@ -80,7 +81,14 @@ class Features:
                 weights.append(feature[1] if pair else 1.0)
         ids = Ids(list(features), what)
         offsets = np.cumsum([0, *counts], dtype=np.int64)
-        return cls._numbered(ids, names, weights, offsets, what)
+        try:
+            numbers, known, column = _columns(what, names, weights)
+        except (TypeError, ValueError):
+            # Rows of all features together say nothing to who gave those of each id.
+            for id_, own in zip(ids, pairwise(offsets.tolist()), strict=True):
+                _columns(f"{what}: features of {id_!r}", names[slice(*own)], weights[slice(*own)])
+            raise
+        return cls(ids, known, Ragged(numbers, offsets, None if (column == 1).all() else column))
 
     @classmethod
     def from_columns(
@@ -139,19 +147,6 @@ class Features:
             raise ValueError(f"names: expected {matrix.shape[1]} for the columns, got {len(named)}")
         return cls(Ids(ids, "ids"), named, bags)
 
-    @classmethod
-    def _numbered(
-        cls,
-        ids: Ids,
-        names: list[Any],
-        weights: list[Any],
-        offsets: npt.NDArray[np.int64],
-        what: str,
-    ) -> Features:
-        numbers, known = Ids.of(names, f"{what}: names")
-        found = number_column(f"{what}: weights", weights, np.float32)
-        return cls(ids, known, Ragged(numbers, offsets, None if (found == 1).all() else found))
-
     def bags_of(self, ids: Ids, names: Ids, normalize: bool) -> Ragged:
         """The bags of other ids, by their numbers, in features of these names.
 
@@ -182,6 +177,14 @@ class Features:
     def __repr__(self) -> str:
         each = len(self.bags.values) / max(len(self.ids), 1)
         return f"<Features of {len(self.ids)} ids: {len(self.names)} features, {each:.3g} an id>"
+
+
+def _columns(
+    what: str, names: list[Any], weights: list[Any]
+) -> tuple[IndexArray, Ids, Float32Array]:
+    """The numbers of features, what they are called, and their weights, compared."""
+    numbers, known = Ids.of(names, f"{what}: names")
+    return numbers, known, number_column(f"{what}: weights", weights, np.float32)
 
 
 def _listed(what: str, id_: Any, given: Any) -> list[Any]:

@@ -148,7 +148,9 @@ class Recommender(Stateful, ABC):
         """Learns from more interactions, from where it is. Arguments and errors are those of `fit`.
 
         Users and items that are new are added after those known, which keep their numbers. What was
-        seen before stays seen. A model that was not fitted is fitted.
+        seen before stays seen. Random choices depend on ``random_state`` and on what the model has
+        learnt, so that a call after another draws other negatives. A model that was not fitted is
+        fitted.
         """
         watched = Watched(metric, patience, callback, progress, checkpoint)
         return self._train(data, self._fitted, epochs, validation, watched)

@@ -37,7 +37,7 @@ from .files import check_arrays, check_finite, id_arrays, plain_hyperparameters
 from .fitted import Arrays, Fitted, Stateful
 from .history import LearningCurve
 
-__all__ = ["Progressed", "RunFile", "Trainee", "run_of"]
+__all__ = ["Progressed", "RunFile", "Trainee", "checksum", "run_of"]
 
 FORMAT = "wyrmling.fit/1"
 BEST, CURVE, RUN = "best.", "curve", "run"
@@ -179,7 +179,7 @@ def run_of(
     arrays = dict(state.arrays)
     if seen is not None:
         arrays |= {"indptr": seen.indptr, "indices": seen.indices}
-    run["start"] = _checksum(arrays)
+    run["start"] = f"{checksum(arrays):08x}"
     return run
 
 
@@ -188,7 +188,7 @@ def _described(data: Interactions) -> str:
     names = "users", "items", "values", "weights", "times"
     columns = {name: getattr(data, name) for name in names if getattr(data, name) is not None}
     columns |= id_arrays("user_id", data.user_ids) | id_arrays("item_id", data.item_ids)
-    return f"{len(data)} interactions of checksum {_checksum(columns)}"
+    return f"{len(data)} interactions of checksum {checksum(columns):08x}"
 
 
 def _source(function: object) -> str:
@@ -200,14 +200,14 @@ def _source(function: object) -> str:
     return f"{zlib.crc32(text.encode()):08x}"
 
 
-def _checksum(arrays: Arrays) -> str:
+def checksum(arrays: Arrays) -> int:
     """CRC-32 of arrays, their names, types and shapes: against mistakes, not forgery."""
     found = 0
     for name in sorted(arrays):
         array: npt.NDArray[Any] = np.ascontiguousarray(arrays[name])
         found = zlib.crc32(f"{name} {array.dtype} {array.shape}".encode(), found)
         found = zlib.crc32(array.reshape(-1).view(np.uint8).data, found)
-    return f"{found:08x}"
+    return found
 
 
 def _curve(about: dict[str, Any]) -> tuple[LearningCurve, bool]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +19,12 @@ import wyrmling as wy
 from ..array_types import Float32Array
 from ..data import Ids
 from .features import Features
-from .fitted import Arrays, ArrayType
+from .fitted import Arrays, ArrayType, Fitted
 
 __all__ = ["Side"]
+
+NAMES: WeakKeyDictionary[Fitted, dict[str, Ids]] = WeakKeyDictionary()
+"""Of each state the names of features of users and of items, made when they are first asked for."""
 
 
 @dataclass(eq=False)
@@ -126,11 +130,23 @@ def known(kind: str, arrays: Arrays) -> tuple[Ids, wy.Ragged] | None:
     """The names of features and the bags of a fitted model; None if it has none."""
     if f"{kind}_feature_names" not in arrays:
         return None
+    parts = (arrays[f"{kind}_bag_{part}"] for part in ("features", "offsets", "weights"))
+    return _names(kind, arrays), wy.Ragged(*parts)
+
+
+def names_of(kind: str, fitted: Fitted) -> Ids:
+    """The names of the features of a state that has some, read once."""
+    kept = NAMES.setdefault(fitted, {})
+    if kind not in kept:
+        kept[kind] = _names(kind, fitted.arrays)
+    return kept[kind]
+
+
+def _names(kind: str, arrays: Arrays) -> Ids:
     names = json.loads(arrays[f"{kind}_feature_names"].tobytes().decode())
     if not isinstance(names, list):
         raise TypeError(f"names of features are a {type(names).__name__}, expected a list")
-    parts = (arrays[f"{kind}_bag_{part}"] for part in ("features", "offsets", "weights"))
-    return Ids(names), wy.Ragged(*parts)
+    return Ids(names)
 
 
 def own(kind: str, arrays: Arrays) -> dict[str, Float32Array]:
@@ -147,20 +163,18 @@ def own(kind: str, arrays: Arrays) -> dict[str, Float32Array]:
     return found
 
 
-def summed(features: Features, kind: str, arrays: Arrays, normalize: bool) -> Float32Array:
+def summed(features: Features, kind: str, fitted: Fitted, normalize: bool) -> Float32Array:
     """The vectors of ids by their features alone, for a model that knows features of this kind.
 
     Features that the model does not know count as nothing. Raises ValueError if it knows none.
     """
-    before = known(kind, arrays)
-    if before is None:
+    if f"{kind}_feature_names" not in fitted.arrays:
         raise ValueError(f"features: the model was fitted without features of {kind}s")
-    names, _ = before
-    every = names.extended(features.names.values)
-    bags = features.bags_of(features.ids, every, normalize)
-    table = arrays[f"{kind}_feature_vectors"]
-    zeros = np.zeros((len(every) - len(table), table.shape[1]), np.float32)
-    vectors: Float32Array = wy.bag(np.concatenate([table, zeros]), bags)
+    numbers = names_of(kind, fitted).numbers(features.names.values)
+    table, there = fitted.arrays[f"{kind}_feature_vectors"], numbers >= 0
+    rows = np.zeros((len(numbers), table.shape[1]), np.float32)
+    rows[there] = table[numbers[there]]
+    vectors: Float32Array = wy.bag(rows, features.bags_of(features.ids, features.names, normalize))
     return vectors
 
 

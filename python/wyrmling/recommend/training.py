@@ -33,7 +33,7 @@ from ..tensor_files import check_writable
 from .fitted import Arrays, Fitted, Stateful
 from .history import LearningCurve
 from .hyperparameters import Bounds, Count, check
-from .resuming import Progressed, RunFile, Trainee, run_of
+from .resuming import Progressed, RunFile, Trainee, checksum, run_of
 
 __all__ = ["Callback", "Task", "Watch", "Watched"]
 
@@ -100,6 +100,9 @@ class Task:
         if before is None:
             seen = _pairs(data)
         else:
+            if model.random_state is not None:
+                # What a run drew is not drawn again by the next, which goes on from its end.
+                rng = np.random.default_rng([model.random_state, checksum(before.arrays)])
             data = _renumbered(data, before)
             seen = _pairs(data) if before.seen is None else _union(before.seen, data)
         if kept_out is not None:

@@ -133,24 +133,6 @@ fn check_chi_square(sampler: &Sampler, user: u32, weights: &[f64]) {
     assert!(statistic <= bound, "user {user}: {statistic} > {bound}");
 }
 
-/// Each weight of what is unknown leads to its item, and none to what is known.
-#[test]
-fn the_way_out_walks_over_known_items() {
-    let before = [0, 2, 5, 5, 6, 10, 11];
-    for known in 0u32..64 {
-        let row: Vec<u32> = (0..6).filter(|item| known >> item & 1 == 1).collect();
-        let unknown = (0..6usize).filter(|item| known >> item & 1 == 0);
-        let weighed = unknown.flat_map(|item| {
-            let weight = before[item + 1] - before[item];
-            std::iter::repeat_n(item as u32, weight as usize)
-        });
-        for (rank, item) in weighed.enumerate() {
-            let found = draw_between(&before, &row, rank as u64);
-            assert_eq!(found, item, "{row:?} {rank}");
-        }
-    }
-}
-
 #[test]
 fn a_sampler_tells_what_it_was_made_of() {
     let uniform = Sampler::uniform(7).unwrap();
