@@ -215,3 +215,27 @@ def test_an_axis_is_an_integer():
         np.testing.assert_array_equal(compiled(x, axis), f(x, axis))
     with pytest.raises(TypeError, match="integer"):
         compiled(x, 1.0)
+
+
+def above(x, u):
+    x = np.sum(u) if u[0] > 0.0 else x
+    return np.sum(np.where(u > x, u, -x)) + np.sum(u[x <= u])
+
+
+def near(x, u):
+    x = u.max() if u[0] > 0.0 else 1
+    total = np.sum(np.isclose(u, x) * u * x) + np.sum(np.greater(x, u) * u)
+    return total + np.sum(np.maximum(u, x)) if np.any(u != x) else total
+
+
+@pytest.mark.parametrize("mode", ["source", "auto"])
+@pytest.mark.parametrize("f", [above, near])
+def test_one_of_several_floats_is_compared_with_an_array(f, mode):
+    slope = wy.value_and_grad(f, argnums=(0, 1), mode=mode)
+    plain = wy.value_and_grad(f, argnums=(0, 1), mode="trace")
+    for u in ([0.3, -0.2], [-0.3, 0.2], [0.5, 2.0], [-3.0, 1.0]):
+        for x in (0.1, -3.0):
+            found, expected = slope(x, np.array(u)), plain(x, np.array(u))
+            assert found[0] == pytest.approx(expected[0], rel=1e-14)
+            assert found[1][0] == expected[1][0]
+            np.testing.assert_allclose(found[1][1], expected[1][1], rtol=1e-14)

@@ -170,6 +170,9 @@ class Operations:
     ) -> Any:
         """What a function of NumPy's gives for arrays (``arrays.py``)."""
 
+    def one_beside(self, value: Any, others: Sequence[Any], node: ast.AST) -> Any:
+        """One of several floats as one number, beside an array (``creation.py``)."""
+
     def replace_array(self, owner: Any, value: Any, node: ast.AST) -> None:
         """Gives an array the values of another, in place (``arrays.py``)."""
 
