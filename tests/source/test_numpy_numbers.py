@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from outcomes import Raised, outcome, same
+from outcomes import Raised, leaves, outcome, same
 
 import wyrmling as wy
 
@@ -239,3 +239,44 @@ def test_one_of_several_floats_is_compared_with_an_array(f, mode):
             assert found[0] == pytest.approx(expected[0], rel=1e-14)
             assert found[1][0] == expected[1][0]
             np.testing.assert_allclose(found[1][1], expected[1][1], rtol=1e-14)
+
+
+def rolled(x):
+    k = int(10.0 * x[0])
+    y = np.roll(x, k)
+    y[0] = x[1]
+    return y, np.roll(x, x.argmax()), np.roll(x, shift=-k, axis=0)
+
+
+def rolled_matrix(x):
+    k = int(10.0 * x[0])
+    m = x.reshape(2, 3)
+    return np.roll(m, k), np.roll(m, k, axis=0), np.roll(m, k, axis=1), np.roll(m, k, -2)
+
+
+def circular(x):
+    k, total = 0, 0.0
+    while k < 9 and abs(total) < 50.0:
+        total += k * (x @ np.roll(x, k - 2))
+        k += 1
+    return total
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("f", [rolled, rolled_matrix, circular])
+def test_arrays_are_rolled_by_computed_integers(f, dtype):
+    def loss(x):
+        found, total = f(x), 0.0
+        for one in found if type(found) is tuple else (found,):
+            weights = np.cos(np.arange(np.size(one))).reshape(np.shape(one))
+            total = total + np.sum(one * weights)
+        return total
+
+    for first in (0.31, -0.47, 1.2):
+        x = np.array([first, 0.5, -0.25, 2.0, 1.5, -1.0], dtype)
+        pairs = map(leaves, (wy.compile(f, mode="source")(x), f(x)))
+        for found, expected in zip(*pairs, strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
+        slopes = [wy.grad(loss, mode=mode)(x) for mode in ("source", "trace")]
+        assert slopes[0].dtype == slopes[1].dtype == dtype
+        np.testing.assert_allclose(*slopes, rtol=1e-5)
