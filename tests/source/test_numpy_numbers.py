@@ -280,3 +280,56 @@ def test_arrays_are_rolled_by_computed_integers(f, dtype):
         slopes = [wy.grad(loss, mode=mode)(x) for mode in ("source", "trace")]
         assert slopes[0].dtype == slopes[1].dtype == dtype
         np.testing.assert_allclose(*slopes, rtol=1e-5)
+
+
+def mask_of_a_branch(x):
+    mask = x > 0.0 if x[0] > 0.0 else x < 0.5
+    return np.sum(x[mask]) + np.sum(np.where(mask, x, 1.0)) + np.sum(~mask * x) + mask.sum() * x[1]
+
+
+def mask_of_a_loop(x):
+    mask = x > 0.0
+    while np.any(mask) and x[0] < 5.0:
+        x = np.where(mask, x - 0.15, x * 1.1)
+        mask = mask & (x > 0.1) if x[1] > 0.0 else x > 0.1
+        if x.max() < 0.2:
+            mask = x > 9.0
+    return np.sum(x * (1.0 + mask))
+
+
+def masks_in_containers(x):
+    masks = {"first": x > 0.0, "pair": (x > 0.0, x < 0.3)}
+    if x[1] > 0.0:
+        masks["first"] = x < 0.0
+        masks["pair"] = masks["pair"][::-1]
+    return np.sum(np.where(masks["first"], x * x, 0.0)) + np.sum(x[masks["pair"][0]])
+
+
+def mask_or_a_known_one(x):
+    mask = np.ones(x.shape, bool) if x[0] > 0.0 else x < 0.5
+    return np.sum(x * mask)
+
+
+MASKS = [mask_of_a_branch, mask_of_a_loop, masks_in_containers, mask_or_a_known_one]
+
+
+@pytest.mark.parametrize("f", MASKS)
+def test_masks_that_differ_meet(f):
+    slope = wy.value_and_grad(f, mode="source")
+    curve = wy.hessian(lambda x: f(x) * np.sum(x * x), mode="source")
+    for x in ([0.1, -0.5, 0.2, 0.3], [-0.1, 0.5, 0.2, -0.3], [0.6, 0.7], [-0.6, -0.7, -0.8]):
+        found = slope(np.array(x))
+        expected = wy.value_and_grad(f, mode="trace")(np.array(x))
+        assert found[0] == pytest.approx(expected[0], rel=1e-14)
+        np.testing.assert_allclose(found[1], expected[1], rtol=1e-13)
+        traced = wy.hessian(lambda x: f(x) * np.sum(x * x), mode="trace")(np.array(x))
+        np.testing.assert_allclose(curve(np.array(x)), traced, rtol=1e-12, atol=1e-13)
+
+
+def test_masks_of_several_shapes_are_refused():
+    def f(x):
+        mask = x > 0.0 if x[0] > 0.0 else x[:2] < 0.5
+        return np.sum(mask) * x[0]
+
+    with pytest.raises(wy.SourceError, match="'mask': differ"):
+        wy.grad(f, mode="source")(np.ones(3))

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from .._core import is_boolean
-from .answers import answered, as_floats, integer_of
+from .answers import answered, integer_of
 from .containers import is_slice
 from .creation import Creation
 from .cuts import filled_part, with_cut
+from .masks import as_floats
 from .splicing import number_in
 from .state import ArrayContents, CellContents, ListContents, names_of, reachable
 from .values import (
@@ -109,7 +110,7 @@ class Arrays(Creation):
         if isinstance(array, Traced):
             parts = index.items if isinstance(index, Row) else (index,)
             if self._looks_up(array.variable, parts):
-                found = self.array_item(as_floats(self, array), index, node)
+                found = self.array_item(as_floats(self.builder, array), index, node)
                 return answered(self, found, array, node)
         if isinstance(array, Array):
             if _is_mask(index):

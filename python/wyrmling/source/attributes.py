@@ -16,7 +16,7 @@ import numpy as np
 
 from .._core import Variable
 from ..variable import REFUSED
-from .answers import as_floats
+from .masks import as_floats
 from .objects import Objects, member_of
 from .singles import METHODS
 from .state import MISSING, OF_CLASS, ArrayContents, DictContents, InstanceContents
@@ -76,7 +76,7 @@ class Attributes(Objects):
         if isinstance(value, Single):
             return self._of_single(value, name, node)
         if isinstance(value, Traced):
-            like = replace(as_floats(self, value), dtype=value.variable.dtype)
+            like = replace(as_floats(self.builder, value), dtype=value.variable.dtype)
             return self._array_attribute(value, like, name, node)
         if isinstance(value, Array):
             return self._array_attribute(value, value, name, node)

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from .answers import as_floats
 from .cuts import known_array
 from .iterators import iterated
 from .join import Incoming
 from .loops import Grew, Turns
+from .masks import as_floats
 from .raising import Ended
 from .state import DictContents, GrownContents, ListContents, addresses
 from .values import Array, Choice, Known, Lazy, Range, Reference, Row, Traced, sources_of
@@ -209,7 +209,7 @@ class Iteration(Walker):
         if isinstance(known, np.ndarray) and known.ndim and len(known) > LONGEST_UNROLLED:
             array = over = known_array(self, known)
         if isinstance(array, Traced):
-            array = as_floats(self, array)
+            array = as_floats(self.builder, array)
         if isinstance(array, Array) and array.shape:
             return self.length(array, node), lambda at: self.array_item(over, at, node)
         if isinstance(over, Lazy) and over.name == "enumerate":

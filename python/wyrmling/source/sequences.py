@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .answers import as_floats
 from .iterators import iterated
+from .masks import as_floats
 from .numbers import FOLDED
 from .state import DictContents, GrownContents, ListContents, SetContents
 from .values import (
@@ -59,7 +59,7 @@ class Sequences(Walker):
             return self.distribute(value, lambda one: self.length(one, node), node)
         value = self.array_of(value)
         if isinstance(value, Traced):
-            value = as_floats(self, value)
+            value = as_floats(self.builder, value)
         if isinstance(value, Known):
             return self._known_length(value, node)
         if isinstance(value, Row):
@@ -140,7 +140,7 @@ class Sequences(Walker):
         given = over
         over = self.array_of(over)
         if isinstance(over, Traced):
-            over = as_floats(self, over)
+            over = as_floats(self.builder, over)
         if isinstance(over, Row):
             return list(over.items)
         if isinstance(over, Reference):

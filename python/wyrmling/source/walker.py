@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from . import refuse
 from .columns import Packed, Retag
 from .frames import Frame
 from .join import Conflict, Incoming, Merge, Path, Slot
+from .masks import as_floats
 from .names import Scope
 from .raising import Ended, Raising
 from .state import Contents, ListContents, State, computed_items, gets_iterator
@@ -32,13 +33,11 @@ from .values import (
     Lost,
     Number,
     Reference,
+    Traced,
     is_iterator,
     kind_of,
     sample,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 COMPUTED_INDEX = (
     "loop over the items, or over a range whose length does not depend on what is computed; "
@@ -220,6 +219,7 @@ class Walker(Raising):
 
     def id_of(self, value: Any) -> int:
         """The value of the program that holds a number or an array."""
+        value = as_floats(self.builder, value) if isinstance(value, Traced) else value
         if isinstance(value, Number | Array):
             return value.id
         assert isinstance(value, Known), value
