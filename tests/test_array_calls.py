@@ -11,6 +11,8 @@ import pytest
 
 import wyrmling as wy
 
+windows = np.lib.stride_tricks.sliding_window_view
+
 
 def called_like(theirs, ours):
     """Names of functions of NumPy's module that ours has too, and that NumPy dispatches."""
@@ -132,6 +134,12 @@ def test_every_exported_function_of_numpy_is_called_for_variables(module, name):
         (ValueError, "^vecdot: axis -2 is out", lambda v: wy.vecdot(v, v[0], axis=-2)),
         (ValueError, "^vecdot: axis -2", lambda v: wy.vecdot(1.0, v, axis=-2)),
         (TypeError, "^vecdot: axis: .* got str 'a'", lambda v: wy.vecdot(v, v, axis="a")),
+        (ValueError, "window_shape: .* got 3 for an axis of 2", lambda v: windows(v, 3, 0)),
+        (ValueError, "window_shape: .* got -1 for an axis", lambda v: windows(v, -1, 0)),
+        (ValueError, "window_shape: .* each of 2 axes, got 1", lambda v: windows(v, 1)),
+        (ValueError, "sliding_window_view: axis 2 is out of range", lambda v: windows(v, 1, 2)),
+        (TypeError, "window_shape: .* got 1.5", lambda v: windows(v, 1.5, 0)),
+        (ValueError, "writeable", lambda v: windows(v, 1, 0, writeable=True)),
         (ValueError, "equal parts", lambda v: np.split(v, 3)),
         (TypeError, "indices_or_sections: .* got 'a'", lambda v: np.split(v, "a")),
         (TypeError, "indices_or_sections: .* got .1.5.", lambda v: np.array_split(v, [1.5])),

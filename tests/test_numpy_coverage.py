@@ -38,6 +38,7 @@ def here(name, *args, **named):
 
 
 flat = array_cases.flat
+windows = np.lib.stride_tricks.sliding_window_view
 MORE = {
     "amax": (lambda x: np.amax(x, 1), [(2, 3)]),
     "min": (lambda x: np.min(x, axis=0, keepdims=True), [(2, 3)]),
@@ -53,6 +54,15 @@ MORE = {
     "fft.fftshift axes": (lambda x: np.fft.fftshift(x, axes=(0, -1, 0)) * x, [(3, 2, 5)]),
     "fft.ifftshift": (lambda x: np.fft.ifftshift(x) * x, [(2, 5)]),
     "fft.ifftshift axes": (lambda x: np.fft.ifftshift(x, axes=-1) * x, [(3, 5)]),
+    "sliding_window_view": (lambda x: windows(x, 3) * np.arange(3.0), [(5,)]),
+    "sliding_window_view axes": (lambda x: windows(x, (2, 3), (-1, 0)) * 2.0, [(3, 2, 5)]),
+    "sliding_window_view twice": (lambda x: windows(x, [2, 3], (1, 1)) * 2.0, [(2, 6)]),
+    "sliding_window_view whole": (lambda x: windows(x, x.shape) * 2.0, [(2, 3)]),
+    "sliding_window_view none": (lambda x: np.sum(windows(x, 0)) + x, [(3,)]),
+    "convolution": (
+        lambda x, w: np.einsum("ijkl,kl->ij", windows(x, w.shape), w),
+        [(4, 5), (2, 3)],
+    ),
     "fix": (lambda x: np.fix(x * 0.4 + 1.05) * x, [(2,)]),
     "full_like": (lambda x: np.full_like(x, 3.0) * x, [(2,)]),
     "ones_like": (lambda x: np.ones_like(x) * x, [(2,)]),

@@ -54,6 +54,7 @@ TAKEN = {
     "reversed": lambda a: next(iter(reversed(a))),
     "diagonal": lambda a: np.diagonal(a) if a.ndim > 1 else a,
     "broadcast": lambda a: np.broadcast_to(a, (2, *a.shape)),
+    "windows": lambda a: np.lib.stride_tricks.sliding_window_view(a, 2, axis=-1),
     "astype without a copy": lambda a: a.astype(float, copy=False),
     "np.astype without a copy": lambda a: np.astype(a, float, copy=False),
     IN_C_ORDER: lambda a: a.astype(float, "C", copy=False),

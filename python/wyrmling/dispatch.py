@@ -14,7 +14,17 @@ from typing import Any
 import numpy as np
 
 from . import _core, arrays, linalg, numpy_factors, plain, variable
-from .arrays import contraction, joining, operand, parts, predicates, reductions, searching, shaping
+from .arrays import (
+    contraction,
+    joining,
+    operand,
+    parts,
+    predicates,
+    reductions,
+    searching,
+    shaping,
+    windows,
+)
 from .arrays.output import finished
 
 Function = Callable[..., Any]
@@ -141,6 +151,7 @@ _OF_LINALG = {
 
 # Those of np.fft whose results are real: they move elements.
 _OF_FFT: dict[str, Function] = {"fftshift": shaping.fftshift, "ifftshift": shaping.ifftshift}
+_OF_STRIDES: dict[str, Function] = {"sliding_window_view": windows.sliding_window_view}
 
 
 def _refuse(name: str, way: str) -> Function:
@@ -216,7 +227,8 @@ def functions() -> dict[Function, Function]:
     decompositions = {name: f for name, f in _public(linalg).items() if name.islower()}
     decompositions |= numpy_factors.FUNCTIONS
     homes = (np, named), (np.linalg, decompositions), (np.fft, _OF_FFT)
-    return dict(pair for home in homes for pair in _pairs(*home))
+    strides = (np.lib.stride_tricks, _OF_STRIDES)
+    return dict(pair for home in (*homes, strides) for pair in _pairs(*home))
 
 
 # Native functions that have an ``out`` in NumPy.

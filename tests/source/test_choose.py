@@ -341,7 +341,7 @@ def test_refusals():
     with pytest.raises(wy.SourceError, match="a call of open is not supported"):
         slope(1.0)
     with pytest.raises(wy.SourceError, match="cannot be read"):
-        source(wy.grad, lambda x: x, 0).__class__ and source(wy.grad, math.erf)(1.0)
+        source(wy.grad, lambda x: x, 0).__class__ and source(wy.grad, float)(1.0)
     with pytest.raises(ValueError, match="mode: expected one of"):
         wy.grad(wave, mode="fast")
     with pytest.raises(ValueError, match="mode"):

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from outcomes import Raised, outcome, same
+from outcomes import Raised, leaves, outcome, same
 
 import wyrmling as wy
 
@@ -215,3 +215,121 @@ def test_an_axis_is_an_integer():
         np.testing.assert_array_equal(compiled(x, axis), f(x, axis))
     with pytest.raises(TypeError, match="integer"):
         compiled(x, 1.0)
+
+
+def above(x, u):
+    x = np.sum(u) if u[0] > 0.0 else x
+    return np.sum(np.where(u > x, u, -x)) + np.sum(u[x <= u])
+
+
+def near(x, u):
+    x = u.max() if u[0] > 0.0 else 1
+    total = np.sum(np.isclose(u, x) * u * x) + np.sum(np.greater(x, u) * u)
+    return total + np.sum(np.maximum(u, x)) if np.any(u != x) else total
+
+
+@pytest.mark.parametrize("mode", ["source", "auto"])
+@pytest.mark.parametrize("f", [above, near])
+def test_one_of_several_floats_is_compared_with_an_array(f, mode):
+    slope = wy.value_and_grad(f, argnums=(0, 1), mode=mode)
+    plain = wy.value_and_grad(f, argnums=(0, 1), mode="trace")
+    for u in ([0.3, -0.2], [-0.3, 0.2], [0.5, 2.0], [-3.0, 1.0]):
+        for x in (0.1, -3.0):
+            found, expected = slope(x, np.array(u)), plain(x, np.array(u))
+            assert found[0] == pytest.approx(expected[0], rel=1e-14)
+            assert found[1][0] == expected[1][0]
+            np.testing.assert_allclose(found[1][1], expected[1][1], rtol=1e-14)
+
+
+def rolled(x):
+    k = int(10.0 * x[0])
+    y = np.roll(x, k)
+    y[0] = x[1]
+    return y, np.roll(x, x.argmax()), np.roll(x, shift=-k, axis=0)
+
+
+def rolled_matrix(x):
+    k = int(10.0 * x[0])
+    m = x.reshape(2, 3)
+    return np.roll(m, k), np.roll(m, k, axis=0), np.roll(m, k, axis=1), np.roll(m, k, -2)
+
+
+def circular(x):
+    k, total = 0, 0.0
+    while k < 9 and abs(total) < 50.0:
+        total += k * (x @ np.roll(x, k - 2))
+        k += 1
+    return total
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("f", [rolled, rolled_matrix, circular])
+def test_arrays_are_rolled_by_computed_integers(f, dtype):
+    def loss(x):
+        found, total = f(x), 0.0
+        for one in found if type(found) is tuple else (found,):
+            weights = np.cos(np.arange(np.size(one))).reshape(np.shape(one))
+            total = total + np.sum(one * weights)
+        return total
+
+    for first in (0.31, -0.47, 1.2):
+        x = np.array([first, 0.5, -0.25, 2.0, 1.5, -1.0], dtype)
+        pairs = map(leaves, (wy.compile(f, mode="source")(x), f(x)))
+        for found, expected in zip(*pairs, strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
+        slopes = [wy.grad(loss, mode=mode)(x) for mode in ("source", "trace")]
+        assert slopes[0].dtype == slopes[1].dtype == dtype
+        np.testing.assert_allclose(*slopes, rtol=1e-5)
+
+
+def mask_of_a_branch(x):
+    mask = x > 0.0 if x[0] > 0.0 else x < 0.5
+    return np.sum(x[mask]) + np.sum(np.where(mask, x, 1.0)) + np.sum(~mask * x) + mask.sum() * x[1]
+
+
+def mask_of_a_loop(x):
+    mask = x > 0.0
+    while np.any(mask) and x[0] < 5.0:
+        x = np.where(mask, x - 0.15, x * 1.1)
+        mask = mask & (x > 0.1) if x[1] > 0.0 else x > 0.1
+        if x.max() < 0.2:
+            mask = x > 9.0
+    return np.sum(x * (1.0 + mask))
+
+
+def masks_in_containers(x):
+    masks = {"first": x > 0.0, "pair": (x > 0.0, x < 0.3)}
+    if x[1] > 0.0:
+        masks["first"] = x < 0.0
+        masks["pair"] = masks["pair"][::-1]
+    return np.sum(np.where(masks["first"], x * x, 0.0)) + np.sum(x[masks["pair"][0]])
+
+
+def mask_or_a_known_one(x):
+    mask = np.ones(x.shape, bool) if x[0] > 0.0 else x < 0.5
+    return np.sum(x * mask)
+
+
+MASKS = [mask_of_a_branch, mask_of_a_loop, masks_in_containers, mask_or_a_known_one]
+
+
+@pytest.mark.parametrize("f", MASKS)
+def test_masks_that_differ_meet(f):
+    slope = wy.value_and_grad(f, mode="source")
+    curve = wy.hessian(lambda x: f(x) * np.sum(x * x), mode="source")
+    for x in ([0.1, -0.5, 0.2, 0.3], [-0.1, 0.5, 0.2, -0.3], [0.6, 0.7], [-0.6, -0.7, -0.8]):
+        found = slope(np.array(x))
+        expected = wy.value_and_grad(f, mode="trace")(np.array(x))
+        assert found[0] == pytest.approx(expected[0], rel=1e-14)
+        np.testing.assert_allclose(found[1], expected[1], rtol=1e-13)
+        traced = wy.hessian(lambda x: f(x) * np.sum(x * x), mode="trace")(np.array(x))
+        np.testing.assert_allclose(curve(np.array(x)), traced, rtol=1e-12, atol=1e-13)
+
+
+def test_masks_of_several_shapes_are_refused():
+    def f(x):
+        mask = x > 0.0 if x[0] > 0.0 else x[:2] < 0.5
+        return np.sum(mask) * x[0]
+
+    with pytest.raises(wy.SourceError, match="'mask': differ"):
+        wy.grad(f, mode="source")(np.ones(3))

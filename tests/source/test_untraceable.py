@@ -2,6 +2,7 @@
 another reason, and says why if it cannot.
 """
 
+import functools
 import math
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import pytest
 from outcomes import leaves
 
 import wyrmling as wy
+from wyrmling.source import read
+from wyrmling.source.text.scope import FUNCTION, Needs
 
 FACTOR = 0
 
@@ -142,3 +145,28 @@ def test_a_pullback_takes_arrays_without_axes(mode):
         y, pull = wy.pullback(lambda x: math.sin(x) * x, kind(0.5), mode=mode)
         (slope,) = pull(np.ones_like(y))
         assert slope == pytest.approx(math.sin(0.5) + 0.5 * math.cos(0.5), rel=1e-6)
+
+
+def test_functions_of_math_are_differentiated_by_themselves():
+    assert wy.grad(math.sin)(0.5) == math.cos(0.5)
+    assert wy.grad(math.hypot, argnums=(0, 1))(3.0, 4.0) == (0.6, 0.8)
+    assert wy.grad(wy.grad(math.sin))(0.5) == -math.sin(0.5)
+    assert wy.vjp(math.sqrt, 4.0)[1](1.0) == (0.25,)
+    assert wy.grad(np.sum, mode="source")(np.ones(2)).tolist() == [1.0, 1.0]
+    with pytest.raises(ValueError, match="math domain error"):
+        wy.grad(math.log)(-1.0)
+    slopes = [wy.grad(getattr(math, name), mode="source") for name in ("sin", "cos", "tan") * 20]
+    assert all(slope(0.5) != 0.5 for slope in slopes)
+
+
+def test_functions_in_c_of_modules_are_called():
+    """Each by code of its own, for which what is compiled is kept."""
+    fs = [math.sin, math.cos, abs, np.sin, np.sum, np.linalg.inv]
+    found = [read.callee(f) for f in fs]
+    assert [each.args for each in found] == [((f, FUNCTION),) for f in fs]
+    assert len({id(each.function.__code__) for each in found}) == len(fs)
+    assert read.callee(math.sin).function is found[0].function
+    needs = Needs()
+    read.callee(functools.partial(math.hypot, 3.0), needs=needs)
+    assert needs.missed((functools.partial(math.hypot, 4.0),)) is None
+    assert needs.missed((functools.partial(math.atan2, 3.0),)) is not None

@@ -273,7 +273,7 @@ def ifftshift(x: Like, axes: Axis = None) -> Variable:
     return _halved("ifftshift", x, axes, -1)
 
 
-def _repeated(x: Variable, times: int, at: int) -> Variable:
+def repeated(x: Variable, times: int, at: int) -> Variable:
     """``x`` that often along a new axis."""
     ones = np.ones((times, *[1] * (x.ndim - at)))
     return broadcast_like(expand_dims(x, at), ones)
@@ -295,7 +295,7 @@ def tile(A: Like, reps: int | Sequence[int]) -> Variable:
         if count < 0:
             raise ValueError(f"reps: a count cannot be {count}")
         if count != 1:
-            x = merge_axes(_repeated(x, count, axis), axis, 2)
+            x = merge_axes(repeated(x, count, axis), axis, 2)
     return x
 
 
@@ -318,7 +318,7 @@ def repeat(a: Like, repeats: int | Sequence[int] | Array, axis: int | None = Non
     if min(counts, default=0) < 0:
         raise ValueError(f"repeats: a count cannot be {min(counts)}")
     if len(counts) == 1:
-        return merge_axes(_repeated(x, counts[0], at + 1), at, 2)
+        return merge_axes(repeated(x, counts[0], at + 1), at, 2)
     found: Variable = take(fixed(x, "repeat", at), np.repeat(np.arange(x.shape[at]), counts), at)
     return found
 

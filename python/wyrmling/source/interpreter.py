@@ -22,6 +22,7 @@ import numpy as np
 from .. import _core
 from .abstract.frames import Frame
 from .abstract.raising import Ended
+from .abstract.restarts import NeedsConstant, Restart
 from .abstract.state import CellContents, DictContents, InstanceContents, ListContents
 from .abstract.values import (
     ELEMENTS,
@@ -34,7 +35,7 @@ from .abstract.values import (
     kind_of,
     sources_of,
 )
-from .abstract.walker import SETTLES, NeedsConstant, Restart
+from .abstract.walker import SETTLES
 from .flow.calls import Calls
 from .flow.comprehensions import Comprehensions
 from .flow.environment import Environment

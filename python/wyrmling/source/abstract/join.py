@@ -18,6 +18,7 @@ from typing import Any
 
 from .columns import Packed, Retag, form_of_lists, parts_of, references_of, single_forms
 from .exchange import with_exchanged
+from .masks import ones_and_zeros, truths_in
 from .state import (
     NOT_MOVED,
     PLAIN,
@@ -28,6 +29,7 @@ from .state import (
     State,
     bases_of,
     differing,
+    dominates,
     names_of,
     reachable,
 )
@@ -210,9 +212,8 @@ class Merge:
         if len(classes) > 1:
             return self._choose(path, given)
         if isinstance(first, Known):
-            if all(same_object(first.object, value.object) for value in present):
-                return first
-            return self._choose(path, given)
+            same = all(same_object(first.object, value.object) for value in present)
+            return first if same else self._choose(path, given)
         if isinstance(first, Reference):
             return self._references(path, given)
         if isinstance(first, Composite):
@@ -226,17 +227,16 @@ class Merge:
             ]
             return first.with_parts(tuple(parts))
         if isinstance(first, Choice):
-            if whole and all(value == first for value in present) and self._dominates(first):
-                return first
-            return self._choose(path, given)
-        # What a Recorded value is computed of is not defined on paths that lack it.
-        same = (whole or not isinstance(first, Recorded)) and all(v == first for v in present)
+            same = whole and all(value == first for value in present) and dominates(first)
+            return first if same else self._choose(path, given)
+        same = all(v == first for v in present)
+        # What a Recorded is computed of is not defined on paths that lack it.
+        if isinstance(first, Recorded) and not (same and whole and path not in self.forced):
+            like = ones_and_zeros(present)
+            if like is None:
+                return self._lose(path, "differ")
+            return truths_in(self._array(path, given, [like], False))
         return first if same else self._lose(path, "differ")
-
-    @staticmethod
-    def _dominates(choice: Choice) -> bool:
-        """Whether a choice has no objects, so that it may stay as it is where paths agree."""
-        return all(isinstance(one, Number | Known | Unset) for one in choice.alternatives)
 
     def _unset(self, path: KeyPath, given: list[Any], present: list[Any]) -> Any:
         if all(isinstance(value, Unset) for value in present):
@@ -405,7 +405,7 @@ class Merge:
         if any(i.state.heap.get(address) is not contents for i in self.incomings):
             return False
         for part in contents.parts:
-            if type(part) not in PLAIN and not (type(part) is Choice and self._dominates(part)):
+            if type(part) not in PLAIN and not (type(part) is Choice and dominates(part)):
                 return False
         self._heap[address] = contents
         return True

@@ -101,6 +101,9 @@ class Operations:
     def entered(self) -> AbstractContextManager[Any]:
         """While a loop is written that is entered in this state (``tables.py``)."""
 
+    def as_lists(self, value: Any, node: ast.AST) -> None:
+        """Makes lists of a table (``tables.py``)."""
+
     def make_table(self, address: int, node: ast.AST) -> None:
         """Makes an array of a list of lists (``tables.py``)."""
 
@@ -195,6 +198,9 @@ class Operations:
         self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
         """What a function of NumPy's gives for arrays (``arrays.py``)."""
+
+    def one_beside(self, value: Any, others: Sequence[Any], node: ast.AST) -> Any:
+        """One of several floats as one number, beside an array (``creation.py``)."""
 
     def replace_array(self, owner: Any, value: Any, node: ast.AST) -> None:
         """Gives an array the values of another, in place (``arrays.py``)."""

@@ -377,6 +377,11 @@ def names_of(state: State) -> list[Any]:
     return [value for names in state.environments for value in names.values()]
 
 
+def dominates(choice: Choice) -> bool:
+    """Whether a choice has no objects, so that it may stay as it is where paths agree."""
+    return all(isinstance(one, Number | Known | Unset) for one in choice.alternatives)
+
+
 def differing(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterable[str]:
     """The names that stand for different values in two environments. These may have thousands of
     names, nearly all of which stand for the same: they are compared without a step of Python each.

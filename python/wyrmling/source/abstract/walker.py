@@ -12,17 +12,27 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from ..text import refuse
 from ..text.names import Scope
 from .columns import Packed, Retag
 from .frames import Frame
 from .join import Conflict, Incoming, KeyPath, Merge, Slot
+from .masks import as_floats
 from .raising import Ended, Raising
-from .state import Contents, ListContents, State, computed_items, gets_iterator
+from .restarts import NeedsConstant
+from .state import (
+    Contents,
+    ListContents,
+    State,
+    TableContents,
+    TableRowContents,
+    computed_items,
+    gets_iterator,
+)
 from .values import (
     PLACEHOLDER,
     STORED,
@@ -31,14 +41,12 @@ from .values import (
     Known,
     Lost,
     Number,
+    Recorded,
     Reference,
     is_iterator,
     kind_of,
     sample,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 COMPUTED_INDEX = (
     "loop over the items, or over a range whose length does not depend on what is computed; "
@@ -50,35 +58,6 @@ MOST_WORK = 30_000
 ITEMS_OF_A_STEP = 16
 OTHER_LENGTH = "an array has another length than before"
 """The text of exits for lengths that were seen."""
-
-
-class NeedsConstant(Exception):
-    """A value that is computed stands where only a known one can."""
-
-    def __init__(
-        self, value: Any, node: ast.AST, what: str, advice: str, reading: Any = None
-    ) -> None:
-        super().__init__(what)
-        self.value, self.node, self.what, self.advice = value, node, what, advice
-        self.reading = reading
-
-
-class Structural(NeedsConstant):
-    """Paths that meet in a loop disagree about what cannot differ while the program runs."""
-
-
-class Restart(Exception):
-    """The function has to be read again: with leaves of the arguments known, keeping track of names
-    that are not set on all paths, or with calls as recursions, unless other leaves were known.
-    """
-
-    def __init__(
-        self,
-        static: frozenset[int] = frozenset(),
-        kept: frozenset[Hashable] = frozenset(),
-        recursive: dict[Hashable, frozenset[int]] | None = None,
-    ) -> None:
-        self.static, self.kept, self.recursive = static, kept, recursive or {}
 
 
 class Walker(Raising):
@@ -220,6 +199,7 @@ class Walker(Raising):
 
     def id_of(self, value: Any) -> int:
         """The value of the program that holds a number or an array."""
+        value = as_floats(self.builder, value) if isinstance(value, Recorded) else value
         if isinstance(value, Number | Array):
             return value.id
         assert isinstance(value, Known), value
@@ -280,6 +260,9 @@ class Walker(Raising):
         if isinstance(found, Lost):
             what = f"what is no one object here ({found.reason})"
             self.unknown(value, node, what, found.advice or LOST)
+        if isinstance(found, TableContents | TableRowContents):
+            self.as_lists(value, node)
+            return self.contents(value, node)
         return found
 
     def store(self, value: Reference, contents: Any, node: ast.AST) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from ..abstract.frames import Frame
 from ..abstract.join import Incoming
 from ..abstract.raising import Ended
+from ..abstract.restarts import NeedsConstant
 from ..abstract.state import CellContents, DictContents
 from ..abstract.values import (
     Applied,
@@ -29,7 +30,6 @@ from ..abstract.values import (
     Unset,
     nothing,
 )
-from ..abstract.walker import NeedsConstant
 from ..functions import caching
 from ..functions.caching import CACHED, Caching
 from ..functions.stand_ins import WRAPPERS, of_statistics, text_of_norm

@@ -18,6 +18,7 @@ import numpy as np
 from ..._core import Variable
 from ...ragged import Ragged
 from ..abstract.columns import Retag
+from ..abstract.restarts import Restart
 from ..abstract.state import CellContents, DictContents, ListContents
 from ..abstract.values import (
     ELEMENTS,
@@ -34,7 +35,7 @@ from ..abstract.values import (
     Unset,
     ZeroDimensional,
 )
-from ..abstract.walker import Restart, Walker
+from ..abstract.walker import Walker
 from ..program.arguments import Opened
 from ..program.form import refuse_own_methods
 from ..text import scope as places

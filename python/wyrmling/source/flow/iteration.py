@@ -16,7 +16,9 @@ import numpy as np
 
 from ..abstract.frames import LoopCode, LoopEnds
 from ..abstract.join import Incoming
+from ..abstract.masks import as_floats
 from ..abstract.raising import Ended
+from ..abstract.restarts import NeedsConstant
 from ..abstract.state import DictContents, GrownContents, ListContents, addresses
 from ..abstract.values import (
     Array,
@@ -29,9 +31,8 @@ from ..abstract.values import (
     Tuple,
     sources_of,
 )
-from ..abstract.walker import LONGEST_UNROLLED, NeedsConstant, Walker
+from ..abstract.walker import LONGEST_UNROLLED, Walker
 from ..types.computed_slices import known_array
-from ..types.integer_arrays import as_floats
 from ..types.iterators import iterated
 from .loops import Grew, Turns
 
@@ -218,7 +219,7 @@ class Iteration(Walker):
         if isinstance(known, np.ndarray) and known.ndim and len(known) > LONGEST_UNROLLED:
             array = over = known_array(self, known)
         if isinstance(array, Recorded):
-            array = as_floats(self, array)
+            array = as_floats(self.builder, array)
         if isinstance(array, Array) and array.shape:
             return self.length(array, node), lambda at: self.array_item(over, at, node)
         if isinstance(over, Lazy) and over.name == "enumerate":

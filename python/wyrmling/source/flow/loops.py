@@ -23,18 +23,9 @@ from typing import Any
 from ..abstract.frames import Loop, LoopCode, LoopEnds
 from ..abstract.join import Conflict, Incoming, KeyPath
 from ..abstract.raising import Ended
+from ..abstract.restarts import NeedsConstant, Restart, Structural
 from ..abstract.values import Known, sources_of
-from ..abstract.walker import (
-    COMPUTED_INDEX,
-    CONFLICT,
-    LONGEST_UNROLLED,
-    LOST,
-    SETTLES,
-    NeedsConstant,
-    Restart,
-    Structural,
-    Walker,
-)
+from ..abstract.walker import COMPUTED_INDEX, CONFLICT, LONGEST_UNROLLED, LOST, SETTLES, Walker
 from ..text.refuse import SourceError
 from ..types.tables import Tabled
 from ..types.texts import IN_A_LOOP, PRINT_IN_A_LOOP

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..abstract.join import Conflict, Incoming, KeyPath, Slot
 from ..abstract.raising import Ended
+from ..abstract.restarts import Restart, Structural
 from ..abstract.state import State, bases_of, names_of, reachable
 from ..abstract.values import (
     STORED,
@@ -40,7 +41,6 @@ from ..abstract.values import (
     kind_of,
     sample,
 )
-from ..abstract.walker import Restart, Structural
 from .loops import MOST_WALKS, Loops
 
 if TYPE_CHECKING:

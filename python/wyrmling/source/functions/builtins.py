@@ -84,6 +84,7 @@ class Builtins(Walker):
                 self.refuse(node, f"a call of {name}", "do it outside of the function")
             return self.pure(found, args, keywords, node)
         if isinstance(found, np.ufunc) or getattr(found, "__module__", None) == "math":
+            args = [self.one_beside(arg, args, node) for arg in args]
             chosen = next((one for one in args if isinstance(one, Choice)), None)
             if chosen is not None:
 

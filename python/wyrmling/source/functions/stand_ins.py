@@ -196,6 +196,11 @@ def _text_for(
     if found is np.average:
         weights = keywords.get("weights", args[2] if len(args) > 2 else Known(None))
         return None if isinstance(weights, Known) else "average"
+    if found is np.roll:
+        # By several numbers, and by floats, at most where NumPy itself is called.
+        shift = keywords.get("shift", args[1] if len(args) > 1 else Known(None))
+        fits = args and walker.is_array(args[0]) and is_index(integer_of(walker, shift, node))
+        return None if not fits or isinstance(shift, Known) else "roll"
     if found is np.piecewise and not (walker.is_array(args[0]) and not walker.is_array(args[1])):
         return None
     kinds = {kind_of(number_of(arg)) for arg in args}

@@ -200,6 +200,19 @@ def apply_along_axis(func1d, axis, arr, *args):
     return np.array([func1d(arr[:, i], *args) for i in range(arr.shape[1])]).T
 
 
+def roll(a, shift, axis=None):
+    if axis is None and a.ndim != 1:
+        return roll(a.ravel(), shift).reshape(a.shape)
+    if a.ndim > 2 or (axis is not None and not -a.ndim <= axis < a.ndim):
+        raise ValueError("there is no such axis, or there are more than two")
+    if axis in (1, -1) and a.ndim == 2:
+        return roll(a.T, shift, 0).T
+    made = np.zeros_like(a)
+    for i in range(len(a)):
+        made[(i + shift) % len(a)] = a[i]
+    return made
+
+
 def vectorized(pyfunc, otype, *args):
     given = np.broadcast_arrays(*args)
     columns = [one.ravel() for one in given]
@@ -312,5 +325,5 @@ def norm_ppf(q, loc=0, scale=1):
 WRITTEN = (
     (bisect, (bisect_left, bisect_right)),
     (np, (searchsorted, digitize, unravel_index, clip, where, fromiter)),
-    (np, (arange, average, apply_along_axis, ndindex, ndenumerate, piecewise)),
+    (np, (arange, average, apply_along_axis, ndindex, ndenumerate, piecewise, roll)),
 )

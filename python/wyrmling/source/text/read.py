@@ -30,6 +30,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeGuard
 
+import numpy as np
+
 from .identity import LOCK, IdentityCache
 from .refuse import Unreadable
 from .scope import FUNCTION, Needs, Place
@@ -84,13 +86,30 @@ def is_made(function: Any) -> TypeGuard[Any]:
     return type(function).__module__ == "wyrmling.transforms.modes" and hasattr(function, "made")
 
 
+def called(function, /, *args, **keywords):  # type: ignore[no-untyped-def]  # noqa: D103
+    return function(*args, **keywords)
+
+
+@functools.lru_cache(maxsize=256)
+def _call(f: Any) -> types.FunctionType:
+    """What calls a function, with code of its own, for which what is compiled is kept."""
+    return types.FunctionType(called.__code__.replace(), called.__globals__)
+
+
+def _is_of_a_module(f: Any) -> bool:
+    """Whether this is a function of a module in C, as those of ``math`` are, or one of NumPy's."""
+    if isinstance(f, types.BuiltinFunctionType):
+        return isinstance(f.__self__, types.ModuleType)
+    return type(f) in (np.ufunc, type(np.sum))
+
+
 def callee(f: Callable[..., Any], place: Place = FUNCTION, needs: Needs | None = None) -> Callee:
     """What runs if ``f`` is called: functions by themselves, and those behind methods, ``partial``,
-    static methods, ``wyrmling.compile`` and objects whose class has ``__call__``. What is called at
-    another time has to be made in the same way of a function of the same code: that goes to
-    ``needs``.
+    static methods, ``wyrmling.compile`` and objects whose class has ``__call__``, and a call of
+    functions of modules in C. What is called at another time has to be made in the same way of a
+    function of the same code: that goes to ``needs``.
 
-    Raises Unreadable for anything else, such as classes and what is written in C.
+    Raises Unreadable for anything else, such as classes.
     """
     needs = Needs() if needs is None else needs
     args: list[tuple[Any, Place]] = []
@@ -114,6 +133,9 @@ def callee(f: Callable[..., Any], place: Place = FUNCTION, needs: Needs | None =
             f, place = f.func, place.attribute("func")
         elif isinstance(f, staticmethod):
             f, place = f.__func__, place.attribute("__func__")
+        elif _is_of_a_module(f):
+            needs.expect(place, f)
+            return Callee(_call(f), place, ((f, place), *args), keywords)
         elif is_made(f) and (made := f.made).name == "compile":
             held = place.attribute("made")
             needs.test(held.attribute("name"), ("equal", "compile"))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import is_boolean
+from ..abstract.masks import as_floats
 from ..abstract.state import ArrayContents, CellContents, ListContents, names_of, reachable
 from ..abstract.values import (
     INTEGERS,
@@ -37,7 +38,7 @@ from ..abstract.values import (
 from .computed_slices import filled_part, with_cut
 from .containers import is_slice
 from .creation import Creation
-from .integer_arrays import answered, as_floats, integer_of
+from .integer_arrays import answered, integer_of
 from .numbers import number_in
 from .views import as_view, write_back
 
@@ -111,7 +112,7 @@ class Arrays(Creation):
         if isinstance(array, Recorded):
             parts = index.items if isinstance(index, Tuple) else (index,)
             if self._looks_up(array.variable, parts):
-                found = self.array_item(as_floats(self, array), index, node)
+                found = self.array_item(as_floats(self.builder, array), index, node)
                 return answered(self, found, array, node)
         if isinstance(array, Array):
             if _is_mask(index):

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..._core import Variable
 from ...variable import REFUSED
+from ..abstract.masks import as_floats
 from ..abstract.state import MISSING, OF_CLASS, ArrayContents, DictContents, InstanceContents
 from ..abstract.values import (
     Applied,
@@ -31,7 +32,6 @@ from ..abstract.values import (
     Tuple,
     ZeroDimensional,
 )
-from .integer_arrays import as_floats
 from .objects import Objects, member_of
 from .zero_dimensional import METHODS
 
@@ -76,7 +76,7 @@ class Attributes(Objects):
         if isinstance(value, ZeroDimensional):
             return self._of_single(value, name, node)
         if isinstance(value, Recorded):
-            like = replace(as_floats(self, value), dtype=value.variable.dtype)
+            like = replace(as_floats(self.builder, value), dtype=value.variable.dtype)
             return self._array_attribute(value, like, name, node)
         if isinstance(value, Array):
             return self._array_attribute(value, value, name, node)

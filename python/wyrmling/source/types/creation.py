@@ -29,6 +29,7 @@ from ..abstract.values import (
     Tuple,
     is_integers,
     kind_of,
+    number_of,
 )
 from ..abstract.walker import Walker
 from ..text.scope import is_native
@@ -87,6 +88,13 @@ def joiner_of(found: Any) -> Callable[[Any], Any] | None:
 def _is_one_number(value: Any) -> bool:
     """Whether a value is one of several numbers."""
     return isinstance(value, Choice) and all(kind_of(one) for one in value.alternatives)
+
+
+def _is_double(array: Any) -> bool:
+    """Whether this is an array of float64."""
+    found = array.object if isinstance(array, Known) else array
+    found = found.variable if isinstance(found, Recorded) else found
+    return hasattr(found, "shape") and bool(found.dtype == np.float64)
 
 
 FOR_VARIABLES: dict[Any, Callable[..., Any]] = {np.full: full}
@@ -294,6 +302,19 @@ class Creation(Walker):
         }
         return next(iter(found.values())) if 0 < len(found) <= 3 else None
 
+    def one_beside(self, value: Any, others: Sequence[Any], node: ast.AST) -> Any:
+        """The number of an array without axes; one of several floats as the float64 that NumPy
+        makes of it, if there is an array of float64 among the others; anything else as it is.
+        """
+        value = number_of(value)
+        if not _is_one_number(value) or not any(map(_is_double, map(self.array_of, others))):
+            return value
+        if not all(isinstance(one, Known) or kind_of(one) in REAL for one in value.alternatives):
+            return value
+        return self.distribute(
+            value, lambda one: Number("float", self.as_real(one, "float", node)), node
+        )
+
     def call_by_choice(
         self,
         chosen: Choice,
@@ -303,6 +324,11 @@ class Creation(Walker):
         node: ast.AST,
     ) -> Any:
         """A function of NumPy's on each of what an argument may be."""
+        if isinstance(function, np.ufunc) or function in (np.isclose, np.allclose):
+            one = self.one_beside(chosen, args, node)
+            if one is not chosen:
+                given = [one if arg is chosen else arg for arg in args]
+                return self.array_call(function, given, keywords, node)
 
         def call(way: Any) -> Any:
             def given(value: Any) -> Any:

@@ -47,16 +47,6 @@ def _signed(leaf: Any) -> Any:
     return where(numbers >= 2.0**31, numbers - 2.0**32, numbers).astype(int)
 
 
-def as_floats(walker: Walker, value: Recorded) -> Array:
-    """Integers as floats, truths as 1 and 0."""
-    inputs = [one for one, _ in value.inputs]
-    computed = list(range(len(inputs))) if value.computed else []
-    ids = [id for _, id in value.inputs]
-    made = walker.builder.splice([value.variable.astype(float)], inputs, ids, computed)[0]
-    shape = tuple(int(length) for length in value.variable.shape)
-    return Array(made, np.dtype(np.float64), shape, computed=value.computed)
-
-
 def answered(walker: Walker, found: Any, like: Recorded, node: ast.AST) -> Any:
     """A part of what ``as_floats`` made, as integers or truths again."""
     is_truth = like.variable.dtype == np.bool_

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..abstract.masks import as_floats
 from ..abstract.state import DictContents, GrownContents, ListContents, SetContents
 from ..abstract.values import (
     INTEGERS,
@@ -25,7 +26,6 @@ from ..abstract.values import (
     kind_of,
 )
 from ..abstract.walker import LONGEST_UNROLLED, OTHER_LENGTH, Walker
-from .integer_arrays import as_floats
 from .iterators import iterated
 from .numbers import FOLDED
 
@@ -59,7 +59,7 @@ class Sequences(Walker):
             return self.distribute(value, lambda one: self.length(one, node), node)
         value = self.array_of(value)
         if isinstance(value, Recorded):
-            value = as_floats(self, value)
+            value = as_floats(self.builder, value)
         if isinstance(value, Known):
             return self._known_length(value, node)
         if isinstance(value, Tuple):
@@ -142,7 +142,7 @@ class Sequences(Walker):
         given = over
         over = self.array_of(over)
         if isinstance(over, Recorded):
-            over = as_floats(self, over)
+            over = as_floats(self.builder, over)
         if isinstance(over, Tuple):
             return list(over.items)
         if isinstance(over, Reference):

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..abstract.columns import LARGEST, NumberForm
+from ..abstract.restarts import Restart
 from ..abstract.state import (
     ListContents,
     State,
@@ -39,7 +40,6 @@ from ..abstract.values import (
     Tuple,
     kind_of,
 )
-from ..abstract.walker import Restart
 from .computed_slices import is_computed
 from .grown import Grown
 
@@ -81,14 +81,12 @@ class Tables(Grown):
         finally:
             self.entries.pop()
 
-    def contents(self, value: Reference, node: ast.AST) -> Any:
-        """What stands under an address, tables as lists."""
-        found = self.state.heap.get(value.address)
-        if isinstance(found, TableRowContents):
+    def as_lists(self, value: Reference, node: ast.AST) -> None:
+        """Makes lists of a table; of a row of one, nothing is made."""
+        found = self.state.heap[value.address]
+        if not isinstance(found, TableContents):
             raise Restart(kept=frozenset({NO_TABLES}))
-        if isinstance(found, TableContents):
-            self._list_again(value, found, node)
-        return super().contents(value, node)
+        self._list_again(value, found, node)
 
     def table(self, owner: Any) -> TableContents | None:
         """The table that a value is."""

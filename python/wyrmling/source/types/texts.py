@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..abstract.join import Incoming
+from ..abstract.restarts import Restart
 from ..abstract.state import (
     ArrayContents,
     CellContents,
@@ -43,7 +44,7 @@ from ..abstract.values import (
     ZeroDimensional,
     is_integers,
 )
-from ..abstract.walker import Restart, Walker
+from ..abstract.walker import Walker
 from ..program import form as forms
 
 PRINTS = ".prints"

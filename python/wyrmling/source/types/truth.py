@@ -206,7 +206,7 @@ class Truth(Walker):
         if operator in ("In", "NotIn"):
             found = self.contains(left, right, node)
             return found if operator == "In" else self.negated(found)
-        left, right = number_of(left), number_of(right)
+        left, right = self.one_beside(left, [right], node), self.one_beside(right, [left], node)
         if isinstance(left, Choice):
             return self.distribute(left, lambda one: self.compare(operator, one, right, node), node)
         if isinstance(right, Choice):
