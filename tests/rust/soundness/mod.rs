@@ -4,8 +4,10 @@
 
 mod blocks;
 mod functions;
+mod hand_made;
 mod indices;
 mod liar;
+mod mutants;
 mod operators;
 mod samplers;
 mod samples;
