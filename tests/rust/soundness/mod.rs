@@ -3,6 +3,7 @@
 //! and its like) run these too, since reading out of bounds need not show.
 
 mod blocks;
+mod drops;
 mod functions;
 mod hand_made;
 mod indices;
