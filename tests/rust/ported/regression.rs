@@ -1,11 +1,10 @@
-//! The tests of wyrm 0.9 that train, and those of its nodes that are more than an operator; sbr trains by
-//! the same.
+//! The tests of wyrm 0.9 that train.
 
 use std::sync::Arc;
 
 use wyrmling::optim::Optimizer;
 use wyrmling::train::{self, Trainer};
-use wyrmling::{Array, DType, Input, Parameter, Result, Table, Type};
+use wyrmling::{Array, DType, Input, Parameter, Result, Table, Type, Variable};
 
 use crate::common::numbers;
 
@@ -106,7 +105,7 @@ fn product() -> Vec<f64> {
 fn factorize(
     tables: &[Arc<Table>; 2],
     epochs: usize,
-    mut step: impl FnMut(Parts<'_>) -> Result<f64>,
+    mut step: impl FnMut(&Variable) -> Result<f64>,
 ) -> Result<f64> {
     let expected = product();
     let [u, v] = tables.clone().map(Parameter::shared);
@@ -121,14 +120,10 @@ fn factorize(
             row.set_slice(&[(at / COLUMNS) as u32])?;
             column.set_slice(&[(at % COLUMNS) as u32])?;
             output.set_slice(&[number as f32])?;
-            last += step(Parts { loss: &loss })?;
+            last += step(&loss)?;
         }
     }
     Ok(last)
-}
-
-struct Parts<'a> {
-    loss: &'a wyrmling::Variable,
 }
 
 fn tables() -> [Arc<Table>; 2] {
@@ -138,10 +133,10 @@ fn tables() -> [Arc<Table>; 2] {
 #[test]
 fn a_matrix_is_factorized_by_graphs() {
     let adagrad = Optimizer::adagrad(0.1).unwrap();
-    let loss = factorize(&tables(), 200, |parts| {
-        parts.loss.backward();
-        let value = parts.loss.item()?;
-        adagrad.step_and_clear(&parts.loss.parameters()?)?;
+    let loss = factorize(&tables(), 200, |loss| {
+        loss.backward();
+        let value = loss.item()?;
+        adagrad.step_and_clear(&loss.parameters()?)?;
         Ok(value)
     });
     assert!(loss.unwrap() < 1e-2);
@@ -169,6 +164,6 @@ fn a_matrix_is_factorized_by_several_threads() {
         Ok(())
     })
     .unwrap();
-    let loss = factorize(&tables, 1, |parts| parts.loss.item()).unwrap();
+    let loss = factorize(&tables, 1, |loss| loss.item()).unwrap();
     assert!(loss < 1e-2, "{loss}");
 }
