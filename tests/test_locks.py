@@ -32,7 +32,7 @@ print(json.dumps([found, list(READS), list(FREE), list(WRITES)]))
             # Two workers move rows beside whoever reads.
             expected = "ok"
         else:
-            expected = "RuntimeError: parameter 'W' is being read by the very call"
+            expected = "RuntimeError: parameter 'W' is in use by this thread or the very call"
         assert found[name].startswith(expected), (name, found[name])
 
 

@@ -81,7 +81,8 @@ impl Type {
         self.shape.len()
     }
 
-    /// Number of elements, of a shape that [`element_count`] takes.
+    /// Number of elements. Of a shape that [`element_count`] does not take, with more than there are numbers,
+    /// it is [`usize::MAX`].
     pub fn size(&self) -> usize {
         size(&self.shape)
     }

@@ -33,9 +33,9 @@ pub fn element_count(shape: &[usize]) -> Result<usize> {
     Ok(if empty { 0 } else { count })
 }
 
-/// Number of elements of a shape already known to be valid.
+/// Number of elements of a shape; the largest number there is if they are more than that.
 pub(crate) fn size(shape: &[usize]) -> usize {
-    shape.iter().product()
+    shape.iter().fold(1, |count, &n| count.saturating_mul(n))
 }
 
 /// Whether two shapes are equal. Slices are compared by a call of the C library's `memcmp`, which
@@ -122,6 +122,9 @@ pub struct Broadcast {
 
 impl Broadcast {
     /// Plans the walk of operands of the given shapes over `space`, to which each must broadcast.
+    ///
+    /// # Panics
+    /// If an operand has more axes than `space`.
     pub fn new<'a>(space: &[usize], operands: impl Iterator<Item = &'a [usize]>) -> Self {
         let ndim = space.len();
         let mut full: SmallVec<[Shape; 3]> = SmallVec::new();

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::array::{Array, DType, Type, show_shape};
+use crate::array::{Array, DType, Type, element_count, show_shape};
 use crate::error::{Error, Result};
 use crate::ir::ValueId;
 use crate::table::Table;
@@ -58,7 +58,7 @@ impl Leaf {
         if found.ndim() != expected.ndim() {
             return Err(Error::Shape(message()));
         }
-        Ok(())
+        element_count(&found.shape).map(drop)
     }
 }
 

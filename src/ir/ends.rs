@@ -27,7 +27,6 @@ pub(super) struct Prepared {
 /// floating-point numbers, [`Error::Memory`], and as [`Function::check`].
 pub(super) fn prepared(function: &Function, wrt: &[ValueId]) -> Result<Prepared> {
     function.check()?;
-    function.check_operands()?;
     check_parameters(function, wrt)?;
     reserve::ahead(function.kinds.len(), reserve::bytes::DIFFERENTIATED)?;
     let mut separate = separate_entry(function).unwrap_or_else(|| function.clone());

@@ -10,19 +10,26 @@ use super::cfg::Cfg;
 use super::function::{Expression, Function, Instruction, Target, Terminator, ValueId};
 use super::kind::ValueKind;
 use super::liveness::homes;
-use crate::array::{DType, Type};
+use crate::array::{DType, Shape, Type};
 use crate::error::{Error, Result};
+use crate::rules::{OpRef, check_possible};
 
 impl Function {
     /// Checks that every value has a kind, is defined once, and wherever it is used was defined
     /// before, in the block or in one that dominates it; that constants, operands of scalar operators,
     /// conditions, records of tapes and what blocks are given are of the kinds that they must have; that
-    /// all returns give the same kinds; that blocks, exits and tapes exist. Of an operator of the rule
-    /// table, operands and result are arrays: whoever runs it compares their types.
+    /// all returns give the same kinds; that blocks, exits and tapes exist; that operators of the rule table
+    /// take as many operands as they are given, of these element types, and give a result of the kind that is
+    /// said. Lengths of arrays are not compared, for they may be others in a run, but there is no array that
+    /// no memory could hold.
     ///
     /// # Errors
-    /// [`Error::Value`] or [`Error::Type`] naming the value.
+    /// [`Error::Value`], [`Error::Type`] or [`Error::Shape`] naming the value.
     pub fn check(&self) -> Result<()> {
+        let kinds = self.kinds.iter().chain(self.tapes.iter().flatten());
+        for ty in kinds.filter_map(ValueKind::array) {
+            check_possible(&self.name, ty)?;
+        }
         let mut check = Verifier {
             function: self,
             defined: vec![false; self.kinds.len()],
@@ -83,29 +90,6 @@ impl Function {
         Ok(())
     }
 
-    /// Checks that operators take as many operands as they are given, of these element types, since rules
-    /// that differentiate them look at operands. Lengths are not compared: in a function of several blocks
-    /// those of a value stand for others.
-    ///
-    /// # Errors
-    /// [`Error::Type`] naming the value.
-    pub(super) fn check_operands(&self) -> Result<()> {
-        for i in self.blocks.iter().flat_map(|block| &block.instructions) {
-            let Expression::Apply(op, args) = &i.expression else {
-                continue;
-            };
-            let types: SmallVec<[&Type; 3]> = args.iter().map(|&id| self.ty(id)).collect();
-            if let Err(Error::Type(message)) = op.infer(&types) {
-                return Err(Error::Type(format!(
-                    "{}: value %{}: {message}",
-                    self.name,
-                    i.result()
-                )));
-            }
-        }
-        Ok(())
-    }
-
     /// The error for a value.
     fn wrong(&self, id: ValueId, what: &str) -> Error {
         Error::Value(format!("{}: value %{id} {what}", self.name))
@@ -117,6 +101,20 @@ impl Function {
             "{}: {what}: expected {expected}, got {found}",
             self.name
         ))
+    }
+}
+
+/// Whether an operator that refuses operands of some types would refuse them with any lengths: those in kinds may not
+/// fit each other.
+fn never_fits(op: &OpRef, types: &[&Type]) -> bool {
+    let single = |ty: &&Type| Type::new(ty.dtype, &Shape::from_elem(1, ty.ndim()));
+    let single: SmallVec<[Type; 3]> = types.iter().map(single).collect();
+    let numbers = types.iter().all(|ty| ty.ndim() == 0);
+    let refs: SmallVec<[&Type; 3]> = single.iter().collect();
+    match op.infer(&refs) {
+        Err(Error::Type(_) | Error::Axis(_) | Error::LinAlg(_)) => true,
+        Err(Error::Shape(_) | Error::Value(_)) => numbers,
+        _ => false,
     }
 }
 
@@ -170,8 +168,15 @@ impl<'f> Verifier<'f> {
                 if let Some(found) = others {
                     return Err(function.mistyped(op.name(), &"arrays", found));
                 }
-                match i.results.as_slice() {
-                    &[id] if function.kind(id).array().is_some() => return Ok(()),
+                let types: SmallVec<[&Type; 3]> = args.iter().map(|&id| function.ty(id)).collect();
+                match (op.infer(&types), i.results.as_slice()) {
+                    (Ok(ty), _) => vec![ty.into()],
+                    (Err(error), _) if never_fits(op, &types) => {
+                        let result = i.results.first().copied().unwrap_or_default();
+                        let what = format!("{}: value %{result}: {error}", function.name);
+                        return Err(Error::Type(what));
+                    }
+                    (Err(_), &[id]) if function.kind(id).array().is_some() => return Ok(()),
                     _ => vec![ValueKind::number(DType::F64)],
                 }
             }

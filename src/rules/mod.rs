@@ -333,15 +333,22 @@ pub(crate) fn shares<O: Operator + ?Sized>(op: &O, args: &[&Type], out: &Type) -
 /// axes.
 pub(crate) fn result_type<O: Operator + ?Sized>(op: &O, args: &[&Type]) -> Result<Type> {
     let ty = op.infer(args)?;
+    check_possible(op.name(), &ty)?;
+    Ok(ty)
+}
+
+/// Checks that memory could hold an array of a type.
+///
+/// # Errors
+/// [`Error::Shape`] if it has too many elements or axes.
+pub(crate) fn check_possible(name: &str, ty: &Type) -> Result<()> {
     if ty.ndim() > MOST_AXES {
         return Err(Error::Shape(format!(
-            "{}: an array has at most {MOST_AXES} axes, this one would have {}",
-            op.name(),
+            "{name}: an array has at most {MOST_AXES} axes, this one would have {}",
             ty.ndim()
         )));
     }
-    element_count(&ty.shape)?;
-    Ok(ty)
+    element_count(&ty.shape).map(drop)
 }
 
 /// Checks the number of operands.

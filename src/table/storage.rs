@@ -310,8 +310,8 @@ pub(super) fn refusal(tables: &[&Table], refused: Refused, mode: Mode) -> Error 
              train with two or more threads"
         ),
         (Refused::Own(_), Mode::Plain) => format!(
-            "{label} is being read by the very call that this code runs in, which would wait for \
-             itself: change the parameter when that call has ended"
+            "{label} is in use by this thread or the very call that this code runs in, which would \
+             wait for itself: change the parameter when that has ended"
         ),
         (Refused::Deadlock(_), _) => format!(
             "{label} is in use by a thread that waits for what this call holds, so that neither \

@@ -128,12 +128,12 @@ pub fn fit_function(
             Some(program) => {
                 let new = || SamplePlanStep::new(loss, program, &job.feeds, optimizer, &states);
                 let new = || Ok(Box::new(new()?) as AnyBatchStep<'_>);
-                job.run(fit, optimizer, stop, observer, (None, false), &new)
+                job.run(fit, optimizer, stop, observer, None, &new)
             }
             None => {
                 let new = || FunctionStep::new(loss, &job.feeds, optimizer, &states);
                 let new = || Ok(Box::new(new()?) as AnyBatchStep<'_>);
-                job.run(fit, optimizer, stop, observer, (None, false), &new)
+                job.run(fit, optimizer, stop, observer, None, &new)
             }
         }
     };
@@ -148,7 +148,8 @@ fn run(
     observer: &mut dyn Observer,
 ) -> Result<History> {
     let inputs: Vec<&Leaf> = program.inputs().collect();
-    let job = Job::new(program.tables(), &inputs, fit)?;
+    let mut job = Job::new(program.tables(), &inputs, fit)?;
+    job.calls_out |= program.stays_in_thread();
     let feeds = &job.feeds;
     let grouped = match job.takes_groups(fit) {
         true => program.per_sample()?,
@@ -186,8 +187,7 @@ fn run(
     };
     let new = || PlanStep::new(program, feeds, optimizer, &states, &plans);
     let new = || Ok(Box::new(new()?) as AnyBatchStep<'_>);
-    let calls_out = program.stays_in_thread();
-    job.run(fit, optimizer, stop, observer, (partition, calls_out), &new)
+    job.run(fit, optimizer, stop, observer, partition, &new)
 }
 
 /// Fewer samples are run one by one, which takes less time than to plan for groups.
@@ -199,6 +199,8 @@ struct Job<'a> {
     feeds: Feeds,
     batch: usize,
     workers: usize,
+    /// Whether a step or a sampler calls code of the caller's.
+    calls_out: bool,
 }
 
 impl<'a> Job<'a> {
@@ -229,6 +231,7 @@ impl<'a> Job<'a> {
             tables,
             batch,
             workers: workers.min(feeds.count.div_ceil(batch)),
+            calls_out: feeds.call_out(),
             feeds,
         })
     }
@@ -254,22 +257,22 @@ impl<'a> Job<'a> {
     }
 
     /// Trains; `new` makes what computes a worker's batches. Samples are divided among workers if there is
-    /// a partition. Whoever is called by a step or a sampler, `calls_out` says it of steps, may wait for another
-    /// thread that reads the parameters, so that a worker that calls out has them beside readers.
+    /// a partition. Code of the caller's may wait for another thread that reads the parameters, so that a worker
+    /// that calls some has them beside readers.
     fn run<'s>(
         &'s self,
         fit: &Fit,
         optimizer: &Optimizer,
         stop: &AtomicBool,
         observer: &mut dyn Observer,
-        (partition, calls_out): (Option<Partition>, bool),
+        partition: Option<Partition>,
         new: &dyn Fn() -> Result<AnyBatchStep<'s>>,
     ) -> Result<History> {
         let (feeds, workers, batch) = (&self.feeds, self.workers, self.batch);
         // What samplers read is locked as what is trained, so that nobody else writes it.
         let locked = self.tables.iter().chain(feeds.tables());
         let training = Table::begin_training(locked.map(|table| &**table))?;
-        let access = access(workers, calls_out || feeds.call_out());
+        let access = access(workers, self.calls_out);
         let shared = RunContext {
             feeds,
             access,

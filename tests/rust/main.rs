@@ -32,6 +32,7 @@ mod optim;
 mod optimizer_state;
 mod outline;
 mod panics;
+mod ported;
 mod products;
 mod random_programs;
 mod rank;

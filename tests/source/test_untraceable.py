@@ -12,7 +12,7 @@ import pytest
 from outcomes import leaves
 
 import wyrmling as wy
-from wyrmling.source import read
+from wyrmling.source.text import read
 from wyrmling.source.text.scope import FUNCTION, Needs
 
 FACTOR = 0

@@ -42,7 +42,7 @@ pub(in crate::rules) fn has_axis(name: &str, x: &Type, axis: usize) -> Result<()
     if axis < x.ndim() {
         return Ok(());
     }
-    Err(Error::Shape(format!(
+    Err(Error::Axis(format!(
         "{name}: axis {axis} is out of range for shape {}",
         show_shape(&x.shape)
     )))

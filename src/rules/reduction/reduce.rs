@@ -13,6 +13,7 @@ use crate::array::{
 use crate::error::{Error, Result};
 use crate::simd;
 
+use super::lanes::has_axis;
 use crate::rules::shape::broadcast::REPEATED;
 use crate::rules::{
     Argument, Case, Entry, Ex, Form, Key, OpRef, Operator, arity, linear, one_further, real,
@@ -27,12 +28,7 @@ pub(super) fn kept(shape: &[usize], axes: &[usize]) -> Shape {
 /// The shape left after reducing.
 pub(super) fn reduced(name: &str, x: &Type, axes: &[usize], keepdims: bool) -> Result<Shape> {
     real(name, x)?;
-    if let Some(&axis) = axes.iter().find(|&&a| a >= x.ndim()) {
-        return Err(Error::Shape(format!(
-            "{name}: axis {axis} is out of range for shape {}",
-            show_shape(&x.shape)
-        )));
-    }
+    axes.iter().try_for_each(|&axis| has_axis(name, x, axis))?;
     if !axes.is_sorted_by(|a, b| a < b) {
         return Err(Error::Value(format!(
             "{name}: axes {} do not ascend",

@@ -7,6 +7,7 @@
 use crate::array::{Type, Typed, View, ViewMut, element_count, show_shape, size, with_real};
 use crate::error::{Error, Result};
 
+use crate::rules::reduction::lanes::has_axis;
 use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, linear, real, same_dtype};
 
 /// Copies between a joined array and part `part` of it, block by block:
@@ -27,12 +28,7 @@ fn joined(name: &str, axis: usize, args: &[&Type]) -> Result<Type> {
         return Err(Error::Value(format!("{name} needs at least one array")));
     };
     real(name, first)?;
-    if axis >= first.ndim() {
-        return Err(Error::Shape(format!(
-            "{name}: axis {axis} is out of range for shape {}",
-            show_shape(&first.shape)
-        )));
-    }
+    has_axis(name, first, axis)?;
     let mut shape = first.shape.clone();
     for other in &args[1..] {
         same_dtype(name, first, other)?;

@@ -5,6 +5,7 @@ use crate::array::{
 };
 use crate::error::{Error, Result};
 
+use crate::rules::reduction::lanes::has_axis;
 use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, one_further, real};
 
 fn copy(x: &View<'_>, out: &mut ViewMut<'_>) {
@@ -278,20 +279,14 @@ pub struct SplitAxis {
 }
 reshaping!(SplitAxis, "split_axis", |self, args| {
     let [x] = arity::<1>("split_axis", args)?;
-    let Some((&length, after)) = x.shape.get(self.axis..).and_then(<[usize]>::split_first) else {
-        return Err(Error::Shape(format!(
-            "split_axis: axis {} is out of range for shape {}",
-            self.axis,
-            show_shape(&x.shape)
-        )));
-    };
+    has_axis("split_axis", x, self.axis)?;
     let split = Reshape {
         shape: self.lengths.clone(),
     };
-    let lengths = split.resolve(&Type::new(x.dtype, &[length]))?;
+    let lengths = split.resolve(&Type::new(x.dtype, &x.shape[self.axis..=self.axis]))?;
     let mut shape = Shape::from_slice(&x.shape[..self.axis]);
     shape.extend(lengths);
-    shape.extend_from_slice(after);
+    shape.extend_from_slice(&x.shape[self.axis + 1..]);
     element_count(&shape)?;
     shape
 });

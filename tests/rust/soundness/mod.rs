@@ -3,9 +3,12 @@
 //! and its like) run these too, since reading out of bounds need not show.
 
 mod blocks;
+mod drops;
 mod functions;
+mod hand_made;
 mod indices;
 mod liar;
+mod mutants;
 mod operators;
 mod samplers;
 mod samples;

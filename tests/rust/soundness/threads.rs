@@ -59,3 +59,25 @@ fn what_is_no_graph_may_be_shared() {
     ];
     all.iter().for_each(|compiles| compiles());
 }
+
+#[test]
+fn who_has_a_table_for_itself_is_told_that_it_is_in_use() {
+    let table = Table::new(&vec![1.0, 2.0].into(), Some("w".into())).unwrap();
+    let mut access = table.exclusive().unwrap();
+    let message = |refused: Error| match refused {
+        Error::State(message) => message,
+        other => panic!("{other:?}"),
+    };
+    let again = message(table.exclusive().unwrap_err());
+    assert!(
+        again.starts_with("parameter 'w' is in use by this thread"),
+        "{again}"
+    );
+    let written = message(table.write(&vec![3.0, 4.0].into()).unwrap_err());
+    assert_eq!(written, again);
+    let read = message(table.try_read().unwrap_err());
+    assert!(read.starts_with("parameter 'w' is being changed"), "{read}");
+    access.slice::<f64>()[0] = 5.0;
+    drop(access);
+    assert_eq!(table.read().to_f64(), [5.0, 2.0]);
+}
