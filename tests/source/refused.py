@@ -344,6 +344,7 @@ TRACING_REFUSES = {
     "tables.elimination",
     "tables.integers_in_a_table",
     "tables.knapsack",
+    "tables.large_integers_in_a_table",
     "tables.longest_common_subsequence",
     "tables.most_likely_states",
     "tables.numbers_of_two_kinds",

@@ -8,11 +8,11 @@ use super::{array, check, square};
 const ROUNDED: f64 = 2e-3;
 
 pub(super) fn mm(x: &Variable, y: &Variable) -> Variable {
-    ops::matmul(x, y).unwrap()
+    ops::matmul(x, y).expect("operands fit")
 }
 
 fn over(kind: Reduction, x: &Variable, axis: i64) -> Variable {
-    ops::reduce(kind, x, Some(&[axis]), true).unwrap()
+    ops::reduce(kind, x, Some(&[axis]), true).expect("operands fit")
 }
 
 /// What is computed of two matrices, and both gradients.

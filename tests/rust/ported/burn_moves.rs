@@ -165,7 +165,9 @@ fn axes_and_elements_that_move() {
 }
 
 fn indices(shape: &[usize], elements: &[u32]) -> Variable {
-    let array: Array = Dense::new(shape, elements.to_vec()).unwrap().into();
+    let array: Array = Dense::new(shape, elements.to_vec())
+        .expect("operands fit")
+        .into();
     Constant::new(array).boxed()
 }
 

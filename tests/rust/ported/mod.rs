@@ -17,7 +17,9 @@ use crate::common::{Frozen, dense};
 
 /// An array of float64 elements.
 fn array(shape: &[usize], elements: &[f64]) -> Array {
-    Dense::new(shape, elements.to_vec()).unwrap().into()
+    Dense::new(shape, elements.to_vec())
+        .expect("operands fit")
+        .into()
 }
 
 /// An array of so many axes of equal length, as matrices of tests are.
@@ -61,26 +63,35 @@ fn check(
         };
         let nodes: Vec<_> = leaves
             .iter()
-            .map(|x| Independent::new(x.clone()).unwrap())
+            .map(|x| Independent::new(x.clone()).expect("operands fit"))
             .collect();
         let boxed: Vec<Variable> = nodes.iter().map(|x| x.clone().boxed()).collect();
         let y = expression(&boxed);
         assert_eq!(y.dtype(), dtype);
-        compare(&y.value().unwrap().to_f64(), value, "the value");
-        y.try_backward().unwrap();
+        compare(
+            &y.value().expect("operands fit").to_f64(),
+            value,
+            "the value",
+        );
+        y.try_backward().expect("operands fit");
         for (k, (node, expected)) in nodes.iter().zip(gradients).enumerate() {
             let found = dense(node.grad(), &leaves[k].ty());
             assert_eq!(found.ty(), leaves[k].ty());
             compare(&found.to_f64(), expected, &format!("gradient {k}"));
         }
         let refs: Vec<&Variable> = boxed.iter().collect();
-        let graphs = y.gradients(&refs).unwrap();
+        let graphs = y.gradients(&refs).expect("operands fit");
         for (k, (graph, expected)) in graphs.iter().zip(gradients).enumerate() {
-            let found = graph.as_ref().map(|g| g.value().unwrap().to_f64());
+            let found = graph
+                .as_ref()
+                .map(|g| g.value().expect("operands fit").to_f64());
             let found = found.unwrap_or_else(|| vec![0.0; leaves[k].size()]);
             compare(&found, expected, &format!("the graph of gradient {k}"));
         }
-        let (found, by_leaf) = Frozen::new(&y).unwrap().run(&[]).unwrap();
+        let (found, by_leaf) = Frozen::new(&y)
+            .expect("operands fit")
+            .run(&[])
+            .expect("operands fit");
         compare(&found.to_f64(), value, "the program's value");
         for (k, (node, expected)) in nodes.iter().zip(gradients).enumerate() {
             if let Some(found) = by_leaf.get(&node.id()) {
@@ -103,7 +114,7 @@ fn check(
             let y = expression(&boxed);
             for pass in 0..40 {
                 nodes.iter().for_each(|node| node.zero_grad());
-                nodes[0].set_value(leaves[0].clone()).unwrap();
+                nodes[0].set_value(leaves[0].clone()).expect("operands fit");
                 y.backward();
                 for (k, (node, expected)) in nodes.iter().zip(gradients).enumerate() {
                     let found = dense(node.grad(), &leaves[k].ty());
@@ -114,7 +125,11 @@ fn check(
                     );
                 }
             }
-            compare(&y.value().unwrap().to_f64(), value, "the value at the end");
+            compare(
+                &y.value().expect("operands fit").to_f64(),
+                value,
+                "the value at the end",
+            );
         }
     }
 }

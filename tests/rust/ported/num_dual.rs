@@ -26,18 +26,18 @@ const KNOWN: &[Known] = &[
     (1.2, |x| x.log10().boxed(), [0.0791812460476248, 0.36191206825271, -0.301593390210592, 0.502655650350986]),
     (1.2, |x| x.sqrt().boxed(), [1.09544511501033, 0.456435464587638, -0.190181443578183, 0.237726804472728]),
     (1.2, |x| x.cbrt().boxed(), [1.06265856918261, 0.295182935884059, -0.163990519935588, 0.22776461102165]),
-    (1.2, |x| ops::power(&x, 4.2).unwrap(), [2.15060788316847, 7.52712759108966, 20.0723402429058, 36.7992904453272]),
-    (0.0, |x| ops::power(&x, 0.0).unwrap(), [1.0, 0.0, 0.0, 0.0]),
-    (0.0, |x| ops::power(&x, 1.0).unwrap(), [0.0, 1.0, 0.0, 0.0]),
-    (0.0, |x| ops::power(&x, 2.0).unwrap(), [0.0, 0.0, 2.0, 0.0]),
-    (0.0, |x| ops::power(&x, 3.0).unwrap(), [0.0, 0.0, 0.0, 6.0]),
-    (0.0, |x| ops::power(&x, 4.0).unwrap(), [0.0, 0.0, 0.0, 0.0]),
-    (1.2, |x| ops::power(&x, 6.0).unwrap(), [2.985984, 14.92992, 62.208, 207.36]),
-    (0.0, |x| ops::power(&x, 0.0).unwrap(), [1.0, 0.0, 0.0, 0.0]),
-    (0.0, |x| ops::power(&x, 1.0).unwrap(), [0.0, 1.0, 0.0, 0.0]),
-    (0.0, |x| ops::power(&x, 2.0).unwrap(), [0.0, 0.0, 2.0, 0.0]),
-    (0.0, |x| ops::power(&x, 3.0).unwrap(), [0.0, 0.0, 0.0, 6.0]),
-    (0.0, |x| ops::power(&x, 4.0).unwrap(), [0.0, 0.0, 0.0, 0.0]),
+    (1.2, |x| ops::power(&x, 4.2).expect("operands fit"), [2.15060788316847, 7.52712759108966, 20.0723402429058, 36.7992904453272]),
+    (0.0, |x| ops::power(&x, 0.0).expect("operands fit"), [1.0, 0.0, 0.0, 0.0]),
+    (0.0, |x| ops::power(&x, 1.0).expect("operands fit"), [0.0, 1.0, 0.0, 0.0]),
+    (0.0, |x| ops::power(&x, 2.0).expect("operands fit"), [0.0, 0.0, 2.0, 0.0]),
+    (0.0, |x| ops::power(&x, 3.0).expect("operands fit"), [0.0, 0.0, 0.0, 6.0]),
+    (0.0, |x| ops::power(&x, 4.0).expect("operands fit"), [0.0, 0.0, 0.0, 0.0]),
+    (1.2, |x| ops::power(&x, 6.0).expect("operands fit"), [2.985984, 14.92992, 62.208, 207.36]),
+    (0.0, |x| ops::power(&x, 0.0).expect("operands fit"), [1.0, 0.0, 0.0, 0.0]),
+    (0.0, |x| ops::power(&x, 1.0).expect("operands fit"), [0.0, 1.0, 0.0, 0.0]),
+    (0.0, |x| ops::power(&x, 2.0).expect("operands fit"), [0.0, 0.0, 2.0, 0.0]),
+    (0.0, |x| ops::power(&x, 3.0).expect("operands fit"), [0.0, 0.0, 0.0, 6.0]),
+    (0.0, |x| ops::power(&x, 4.0).expect("operands fit"), [0.0, 0.0, 0.0, 0.0]),
     (1.2, |x| x.sin().boxed(), [0.932039085967226, 0.362357754476674, -0.932039085967226, -0.362357754476674]),
     (1.2, |x| x.cos().boxed(), [0.362357754476674, -0.932039085967226, -0.362357754476674, 0.932039085967226]),
     (1.2, |x| x.tan().boxed(), [2.57215162212632, 7.61596396720705, 39.1788281446144, 317.553587029949]),
@@ -73,32 +73,46 @@ const KNOWN: &[Known] = &[
 
 /// The derivatives as graphs: a gradient of a gradient of a gradient.
 fn by_graphs(f: fn(Variable) -> Variable, x: f64) -> Vec<f64> {
-    let x = Independent::new(x).unwrap().boxed();
+    let x = Independent::new(x).expect("operands fit").boxed();
     let mut y = f(x.clone());
-    let mut found = vec![y.item().unwrap()];
+    let mut found = vec![y.item().expect("operands fit")];
     for _ in 0..3 {
-        let gradient = y.gradients(&[&x]).unwrap().remove(0);
+        let gradient = y.gradients(&[&x]).expect("operands fit").remove(0);
         y = gradient.unwrap_or_else(|| Constant::new(0.0).boxed());
-        found.push(y.item().unwrap());
+        found.push(y.item().expect("operands fit"));
     }
     found
 }
 
 /// The derivatives as programs of tangents, and the last as the gradient of the one before.
 fn by_programs(f: fn(Variable) -> Variable, x: f64) -> Vec<f64> {
-    let x = Independent::new(x).unwrap().boxed();
-    let mut program = f(x).freeze().unwrap();
+    let x = Independent::new(x).expect("operands fit").boxed();
+    let mut program = f(x).freeze().expect("operands fit");
     let mut moves: Vec<Array> = Vec::new();
-    let mut found = vec![program.run(&moves).unwrap().item().unwrap()];
+    let mut found = vec![
+        program
+            .run(&moves)
+            .expect("operands fit")
+            .item()
+            .expect("operands fit"),
+    ];
     for order in 1..4 {
-        let gradient = program.value_and_grad(&moves).unwrap().1.remove(0);
-        let gradient = gradient.map_or(0.0, |g| g.to_dense().item().unwrap());
-        program = program.tangent().unwrap();
+        let gradient = program
+            .value_and_grad(&moves)
+            .expect("operands fit")
+            .1
+            .remove(0);
+        let gradient = gradient.map_or(0.0, |g| g.to_dense().item().expect("operands fit"));
+        program = program.tangent().expect("operands fit");
         moves.push(1.0.into());
-        let tangent = program.run(&moves).unwrap().item().unwrap();
-        let unfused = program.tangent().unwrap().unfused();
+        let tangent = program
+            .run(&moves)
+            .expect("operands fit")
+            .item()
+            .expect("operands fit");
+        let unfused = program.tangent().expect("operands fit").unfused();
         let further = [&moves[..], &[1.0.into()]].concat();
-        unfused.run(&further).unwrap();
+        unfused.run(&further).expect("operands fit");
         let near = (tangent - gradient).abs() <= 1e-12 * gradient.abs().max(1.0);
         assert!(near, "order {order}: {tangent} and {gradient}");
         found.push(tangent);

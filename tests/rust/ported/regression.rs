@@ -127,7 +127,8 @@ fn factorize(
 }
 
 fn tables() -> [Arc<Table>; 2] {
-    [matrix(ROWS, 10, 7), matrix(COLUMNS, 10, 8)].map(|m| Arc::new(Table::new(&m, None).unwrap()))
+    [matrix(ROWS, 10, 7), matrix(COLUMNS, 10, 8)]
+        .map(|m| Arc::new(Table::new(&m, None).expect("operands fit")))
 }
 
 #[test]

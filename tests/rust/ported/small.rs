@@ -8,19 +8,24 @@ use wyrmling::{Array, Input, Variable};
 use super::{array, check, close};
 
 fn number(x: f64) -> Variable {
-    Independent::new(x).unwrap().boxed()
+    Independent::new(x).expect("operands fit").boxed()
 }
 
 fn by(y: &Variable, x: &Variable) -> Variable {
     y.gradients(&[x])
-        .unwrap()
+        .expect("operands fit")
         .remove(0)
         .expect("it depends on it")
 }
 
 #[track_caller]
 fn is(x: &Variable, expected: f64) {
-    close(&[x.item().unwrap()], &[expected], 1e-14, "a number");
+    close(
+        &[x.item().expect("operands fit")],
+        &[expected],
+        1e-14,
+        "a number",
+    );
 }
 
 #[test]

@@ -123,7 +123,12 @@ fn all(x: &Input, w: &Parameter, program: &Program) -> Result<()> {
 /// Lets drops do any of the above, some hundred times: what is made in a drop is dropped, too.
 fn busy() -> (Input, Parameter, Rc<Program>) {
     let (x, w) = (Input::new(vec![1.0, 2.0]), Parameter::new(vec![3.0, 4.0]));
-    let program = Rc::new(loss(&x, &w).unwrap().freeze().unwrap());
+    let program = Rc::new(
+        loss(&x, &w)
+            .expect("operands fit")
+            .freeze()
+            .expect("operands fit"),
+    );
     let (inner_x, inner_w, inner) = (x.clone(), w.clone(), Rc::clone(&program));
     let left = Cell::new(200);
     let work = move || {
@@ -132,8 +137,10 @@ fn busy() -> (Input, Parameter, Rc<Program>) {
             return;
         }
         left.set(number - 1);
-        inner_x.set_value(vec![f64::from(number), 2.0]).unwrap();
-        inner.run(&[vec![1.0, 2.0].into()]).unwrap();
+        inner_x
+            .set_value(vec![f64::from(number), 2.0])
+            .expect("operands fit");
+        inner.run(&[vec![1.0, 2.0].into()]).expect("operands fit");
         let y = (inner_x.clone() * inner_w.clone()).square().sum();
         // Within a backward pass this is refused.
         drop(y.try_backward());

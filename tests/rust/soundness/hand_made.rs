@@ -108,7 +108,7 @@ fn value(ty: &Type, seed: usize) -> Array {
 }
 
 fn first(outcome: Outcome) -> Array {
-    outcome.arrays().unwrap().remove(0)
+    outcome.arrays().expect("operands fit").remove(0)
 }
 
 /// Runs a function in every way. A run gives what the operator itself gives, or an error.

@@ -274,3 +274,17 @@ def integers_in_a_table(x, n=9):
         for j in range(n):
             counts[i][j] = counts[i - 1][j - 1] + i * j
     return math.sin(x) * counts[n - 1][n - 1] // 3
+
+
+@at(0.7123)
+def large_integers_in_a_table(x, n=9):
+    table = [[0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(n):
+            table[i][j] = 2**60 + 1
+        table[i][i] = i
+    total = 0.0
+    for i in range(n):
+        for j in range(n):
+            total += (table[i][j] % 7) * math.sin(x * i)
+    return total

@@ -169,9 +169,7 @@ class Tables(Grown):
             self.was_small = True
             return False
         items = [item for row in rows for item in row.items]
-        if not KINDS.issuperset(map(kind_of, items)):
-            return False
-        if any(kind_of(one) == "int" and abs(one.object) > LARGEST for one in items if _known(one)):
+        if not KINDS.issuperset(map(kind_of, items)) or any(map(_is_large, items)):
             return False
         if contents.external:
             # Nobody writes to any of them.
@@ -281,7 +279,7 @@ class Tables(Grown):
         table, at, to = self._table_at(cell, node)
         alternatives = value.alternatives if isinstance(value, Choice) else (value,)
         kinds = [str(kind_of(one)) for one in alternatives]
-        if table.external or not KINDS.issuperset(kinds):
+        if table.external or not KINDS.issuperset(kinds) or any(map(_is_large, alternatives)):
             raise Restart(kept=frozenset({NO_TABLES}))
         address = cell.over[0].address
         if not set(kinds) <= set(table.kinds):
@@ -331,8 +329,9 @@ def is_cell(index: Any) -> bool:
     return isinstance(index, Lazy) and index.name == "cell"
 
 
-def _known(item: Any) -> bool:
-    return isinstance(item, Known)
+def _is_large(item: Any) -> bool:
+    """Whether this is a known integer that an array of floats does not hold."""
+    return isinstance(item, Known) and kind_of(item) == "int" and abs(item.object) > LARGEST
 
 
 def _rows(state: State, contents: ListContents) -> list[ListContents]:
