@@ -45,6 +45,7 @@ POOL = {
     "shift": [*INTEGERS, (1, 2)],
     "decimals": [0, 1, -1, 1.5, "a", None, np.array(1), [1]],
     **dict.fromkeys(("shape", "new_shape"), SHAPES),
+    "window_shape": [*SHAPES, (1, 1), (0, 0), (2, 4), (1, 2, 1)],
     **dict.fromkeys(("keepdims", "endpoint", "increasing", "returned", "rowvar"), BOOLEANS),
     **dict.fromkeys(("bias", "hermitian", "density", "include_initial", "wrap"), BOOLEANS),
     "dtype": [float, "f4", int, bool, "zz", complex, None, 5, np.float16],
@@ -111,7 +112,7 @@ NEEDED = {
     "shape": (3, 2), "new_shape": (3, 2), "indices_or_sections": 1, "kth": 1, "obj": 1, "deg": 1,
     "values": 5.0, "fill_value": 2.0, "dtype": np.float32, "ind": [0, 1], "vals": [1.0, 2.0],
     "mask": np.ones((2, 3), bool), "condition": [True, False], "choices": [1.0, 2.0], "src": 1.0,
-    "bins": [0.0, 1.0, 2.0],
+    "bins": [0.0, 1.0, 2.0], "window_shape": (1, 2),
 }  # fmt: skip
 STORING = {"put", "place", "putmask", "put_along_axis", "fill_diagonal", "copyto"}
 # They show, save or describe, give what memory held, or take functions and lists of their own.
