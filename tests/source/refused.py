@@ -342,6 +342,7 @@ TRACING_REFUSES = {
     "tables.a_zero_of_python",
     "tables.edit_distance",
     "tables.elimination",
+    "tables.indices_whose_sums_have_effects",
     "tables.integers_in_a_table",
     "tables.knapsack",
     "tables.large_integers_in_a_table",

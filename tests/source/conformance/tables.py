@@ -288,3 +288,26 @@ def large_integers_in_a_table(x, n=9):
         for j in range(n):
             total += (table[i][j] % 7) * math.sin(x * i)
     return total
+
+
+class Counting:
+    """Each sum counts."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __add__(self, other):
+        self.count += 1
+        return (self.count + other) % 4
+
+
+@at(0.7123)
+def indices_whose_sums_have_effects(x, n=9):
+    table = [[math.sin(x * (i + 1) * (j + 2)) for j in range(n)] for i in range(n)]
+    counting, total = Counting(), 0.0
+    for i in range(n):
+        table[i], table[counting + 1] = table[counting + 1], table[i]
+        for j in range(n):
+            table[i][j] *= math.exp(x)
+        total += table[i][1] * counting.count
+    return total

@@ -1,7 +1,7 @@
 """What ends an attempt to read a function: a value that has to be known, and that it is read anew.
 
-Reading goes on otherwise then: by each run of a loop by itself, by another value of
-an argument as a constant, or from the beginning.
+Reading goes on otherwise then: with each run of a loop by itself, with an argument as a constant,
+or from the beginning.
 """
 
 from __future__ import annotations

@@ -150,13 +150,15 @@ class Grown(Walker):
         made = self.apply("gather", column.id, index)
         if not isinstance(form, NumberForm):
             return Array(made, form.dtype, form.shape, column.bases, column.outer)
-        if form.kind in REAL:
-            return Number(form.kind, made)
-        if form.kind in INTEGERS:
-            made = self.compute("float_to_int", made, exit=self.exit(MANY, node))
-        else:
-            made = self.compute("float_to_bool", made)
-        return Number(form.kind, made)
+        return self.number_of_kind(form.kind, made, node)
+
+    def number_of_kind(self, kind: str, held: int, node: ast.AST) -> Number:
+        """The number that a float of the program holds."""
+        if kind in INTEGERS:
+            held = self.compute("float_to_int", held, exit=self.exit(MANY, node))
+        elif kind not in REAL:
+            held = self.compute("float_to_bool", held)
+        return Number(kind, held)
 
     def _item_at(self, contents: GrownContents, index: int, node: ast.AST) -> Any:
         forms = single_forms(contents.form)

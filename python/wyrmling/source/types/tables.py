@@ -53,7 +53,7 @@ NO_TABLES, SMALL_TABLES = ".no_tables", ".small_tables"
 
 
 class Tabled(Exception):
-    """A list of lists is a table where a loop is entered, which is written anew."""
+    """A list of lists becomes a table where a loop is entered; the loop is then written anew."""
 
     def __init__(self, entry: State, address: int) -> None:
         self.entry, self.address = entry, address
@@ -82,7 +82,7 @@ class Tables(Grown):
             self.entries.pop()
 
     def as_lists(self, value: Reference, node: ast.AST) -> None:
-        """Makes lists of a table; of a row of one, nothing is made."""
+        """Makes lists of a table. Of a row of one, which shares its numbers, there is no list."""
         found = self.state.heap[value.address]
         if not isinstance(found, TableContents):
             raise Restart(kept=frozenset({NO_TABLES}))
@@ -230,17 +230,26 @@ class Tables(Grown):
         names = _exchanged(node)
         if names is None:
             return False
-        owner, *indices = map(self.evaluate, names)
-        if not (self.is_list_of_lists(owner) and self.becomes_table(owner, *indices)):
+        owner = self.evaluate(names[0])
+        if not (self.is_list_of_lists(owner) and self._are_integers(names[1:])):
+            return False
+        indices = [self.evaluate(index) for index in names[1:]]
+        if not self.becomes_table(owner, *indices):
             return False
         table: Any = self.table(owner)
-        if table.external or any(isinstance(one, Lazy | Choice) for one in indices):
+        if table.external:
             raise Restart(kept=frozenset({NO_TABLES}))
         first, second = (self._place(one, node) for one in indices)
         for array in table.parts:
             rows = self.array_item(array, self.new_list([second, first]), node)
             self.array_store(array, self.new_list([first, second]), rows, node)
         return True
+
+    def _are_integers(self, indices: list[ast.expr]) -> bool:
+        """Whether all names in them stand for integers, whose operators do nothing else."""
+        parts = [part for index in indices for part in ast.walk(index)]
+        names = [part for part in parts if isinstance(part, ast.Name)]
+        return all(kind_of(self.evaluate(name)) in INTEGERS for name in names)
 
     # Its numbers.
 
@@ -251,28 +260,23 @@ class Tables(Grown):
 
     def _number_at(self, table: TableContents, at: Any, to: Any, node: ast.AST) -> Any:
         index = Tuple((at, to))
-        value = self.array_item(table.values, index, node)
+        held = self.as_real(self.array_item(table.values, index, node), "float", node)
         if table.which is None:
-            return self._of_kind(table.kinds[0], value)
+            return self.number_of_kind(table.kinds[0], held, node)
         which = self.array_item(table.which, index, node)
 
         def among(first: int) -> Any:
+            kind = table.kinds[first]
             if first == len(table.kinds) - 1:
-                return self._of_kind(table.kinds[first], value)
+                return self.number_of_kind(kind, held, node)
             return self.decide(
                 self.compare("Eq", which, Known(float(first)), node),
-                lambda: self._of_kind(table.kinds[first], value),
+                lambda: self.number_of_kind(kind, held, node),
                 lambda: among(first + 1),
                 node,
             )
 
         return among(0)
-
-    def _of_kind(self, kind: str, value: Any) -> Number:
-        held = self.as_real(value, "float", self.node)
-        if kind in INTEGERS:
-            held = self.compute("float_to_int", held, exit=self.exit("an integer", self.node))
-        return Number(kind, held)
 
     def _table_store(self, cell: Lazy, value: Any, node: ast.AST) -> None:
         """``x[i][j] = value``."""
@@ -345,8 +349,8 @@ def _rows(state: State, contents: ListContents) -> list[ListContents]:
 
 
 def _exchanged(node: ast.Assign) -> list[ast.expr] | None:
-    """The name of a list and the two indices whose items a statement exchanges; None if it does
-    something else.
+    """The name of a list and the two indices whose items a statement exchanges, made of names and
+    constants by operators; None if it does something else.
     """
     to, of = node.targets[0], node.value
     if len(node.targets) != 1 or not (isinstance(to, ast.Tuple) and isinstance(of, ast.Tuple)):
