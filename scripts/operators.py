@@ -4,8 +4,8 @@
 
 The operators come from the rule table, through the native module. A way to write one is an
 expression that is tried: it counts if the program frozen from it applies the operator. So what
-the table says works, and ``tests/test_operators.py`` holds it against an operator that nobody can
-write, and against a table that is out of date.
+the table says works, and ``tests/operators/test_operators.py`` holds it against an operator that
+nobody can write, and against a table that is out of date.
 """
 
 import inspect

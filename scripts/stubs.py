@@ -9,7 +9,7 @@ methods of ``Variable``, and all of ``arrays``, ``bags``, ``drawing``, ``ragged`
 has not, or that SciPy has too; what else these two list stays. ``functions.pyi``,
 ``arrays/__init__.pyi``, ``linalg/__init__.pyi`` and ``special.pyi`` declare functions in their
 public form: of variables a variable, of plain arguments what is plain.
-``tests/test_elementwise.py`` says if one is not current.
+``tests/operators/test_elementwise.py`` says if one is not current.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Interactions: frames and sparse matrices, splits, and pairs that repeat, by plain Python."""
+"""Interactions: frames, sparse matrices and columns, by plain Python."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+from interaction_rows import rows_of
 
 from wyrmling.data import Ids, Interactions
 
@@ -26,12 +27,6 @@ ROWS = [
 ]
 NAMES = ("who", "what", "stars", "count", "when")
 WHERE: Any = {"user": "who", "item": "what", "value": "stars", "weight": "count", "time": "when"}
-
-
-def rows_of(data: Interactions) -> list[tuple[Any, ...]]:
-    columns = [data.user_ids.take(data.users), data.item_ids.take(data.items)]
-    columns += [c for c in (data.values, data.weights, data.times) if c is not None]
-    return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 DATA = Interactions.from_frame(dict(zip(NAMES, zip(*ROWS, strict=True), strict=True)), **WHERE)
@@ -222,105 +217,6 @@ def test_sparse_matrices(kind: str) -> None:
         Interactions.from_csr(scipy.sparse.csr_matrix([[np.nan]]))
 
 
-def many(seed: int = 0, times: bool = True) -> Interactions:
-    rng = np.random.default_rng(seed)
-    users, items = rng.integers(0, 20, 200), rng.integers(0, 15, 200)
-    when = rng.integers(0, 50, 200) if times else None
-    return Interactions(
-        users, items, range(20), range(15), rng.normal(size=200), rng.random(200), when
-    )  # type: ignore[arg-type]
-
-
-def test_splits_by_user_hold_out_whole_users() -> None:
-    data = many()
-    for seed in range(5):
-        train, test = data.split(0.3, seed, by="user")
-        assert not set(train.users.tolist()) & set(test.users.tolist())
-        assert len(set(test.users.tolist())) == round(0.3 * len(set(data.users.tolist())))
-        assert sorted(rows_of(train) + rows_of(test)) == sorted(rows_of(data))
-    same = [rows_of(data.split(0.3, 4, by="user")[1]) for _ in range(2)]
-    assert same[0] == same[1]
-    with pytest.raises(ValueError, match="of 1 users"):
-        data.take(data.users == 3).split(0.5, by="user")
-
-
-def test_splits_by_time_hold_out_the_latest() -> None:
-    data = many()
-    train, test = data.split(0.25, by="time")
-    assert len(test) == 50
-    assert train.times is not None
-    assert test.times is not None
-    assert train.times.max() <= test.times.min()
-    ordered = sorted(range(200), key=lambda row: (int(data.times[row]), row))  # type: ignore[index]
-    assert rows_of(test) == [rows_of(data)[row] for row in sorted(ordered[150:])]
-    with pytest.raises(ValueError, match="have no times"):
-        many(times=False).split(by="time")
-    with pytest.raises(ValueError, match="by is 'item'"):
-        data.split(by="item")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("times", [True, False])
-@pytest.mark.parametrize("count", [1, 3, 9, 100])
-def test_the_last_of_each_user(times: bool, count: int) -> None:
-    data = many(1, times)
-    train, test = data.leave_last_out(count)
-    rows = rows_of(data)
-    expected = []
-    for user in range(20):
-        own = [row for row in range(200) if data.users[row] == user]
-        if data.times is not None:
-            own.sort(key=lambda row: int(data.times[row]))  # type: ignore[index]
-        expected += own[-count:] if len(own) > count else []
-    assert rows_of(test) == [rows[row] for row in sorted(expected)]
-    assert len(train) + len(test) == 200
-
-
-def test_special_splits() -> None:
-    one = Interactions.from_ids(["a"], ["b"])
-    train, test = one.leave_last_out()
-    assert (len(train), len(test)) == (1, 0)
-    with pytest.raises(ValueError, match="count is 0"):
-        one.leave_last_out(0)
-    empty = one.take(np.zeros(1, bool))
-    assert [len(part) for part in empty.leave_last_out()] == [0, 0]
-    assert len(empty.unique_pairs("sum")) == 0
-
-
-@pytest.mark.parametrize("how", ["last", "first", "sum", "mean", "max"])
-@pytest.mark.parametrize("times", [True, False])
-def test_one_interaction_a_pair(how: Any, times: bool) -> None:
-    data = many(2, times)
-    groups: dict[tuple[int, int], list[int]] = {}
-    for row in range(200):
-        groups.setdefault((int(data.users[row]), int(data.items[row])), []).append(row)
-    of = {
-        "last": lambda column: column[-1],
-        "first": lambda column: column[0],
-        "sum": lambda column: column.astype(float).sum(),
-        "mean": lambda column: column.astype(float).mean(),
-        "max": lambda column: column.max(),
-    }[how]
-    found = data.unique_pairs(how)
-    assert data.values is not None
-    assert data.weights is not None
-    assert found.values is not None
-    assert found.weights is not None
-    assert len(found) == len(groups) < 200
-    for place, (pair, rows) in enumerate(sorted(groups.items())):
-        if data.times is not None:
-            rows.sort(key=lambda row: int(data.times[row]))  # type: ignore[index]
-            assert found.times is not None
-            assert found.times[place] == data.times[rows[-1]]
-        assert (found.users[place], found.items[place]) == pair
-        assert found.values[place] == pytest.approx(of(data.values[rows]), rel=1e-6)
-        assert found.weights[place] == pytest.approx(of(data.weights[rows]), rel=1e-6)
-    bare = Interactions(data.users, data.items, data.user_ids, data.item_ids)
-    counts = bare.unique_pairs(how).values
-    assert (counts is None) == (how != "sum")
-    if counts is not None:
-        assert counts.tolist() == [len(rows) for _, rows in sorted(groups.items())]
-
-
 def test_other_words_are_refused() -> None:
     with pytest.raises(ValueError, match="values is 'median', expected 'last' or"):
         DATA.unique_pairs("median")  # type: ignore[arg-type]
@@ -425,13 +321,6 @@ def test_masked_numbers_of_users_are_refused_and_empty_lists_are_not() -> None:
     with pytest.raises(ValueError, match=r"^users\[1\] is masked, expected an integer"):
         Interactions(masked, [0, 0], [1, 2], [1])
     assert len(Interactions([], [], [], [])) == 0
-
-
-@pytest.mark.parametrize("count", [1.5, True, "a", None])
-def test_how_many_are_held_out_is_an_integer(count: Any) -> None:
-    data = Interactions.from_ids(["a", "a", "b"], ["x", "y", "x"])
-    with pytest.raises(TypeError, match=r"^count is .*, expected an integer at least 1"):
-        data.leave_last_out(count)
 
 
 def test_columns_do_not_change_with_what_they_were_made_of(tmp_path: Path) -> None:

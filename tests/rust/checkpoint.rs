@@ -116,7 +116,7 @@ fn training_goes_on_with_the_same_bits() {
     }
 }
 
-/// What Python has written, of one step: `tests/test_resume.py` says how.
+/// What Python has written, of one step: `tests/training/test_resume.py` says how.
 #[test]
 fn a_file_that_python_wrote_is_read() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files/run.safetensors");

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parent.parent / "scripts" / "search_table.py"
+SCRIPT = Path(__file__).parents[2] / "scripts" / "search_table.py"
 SOURCE = r"""
 #include <unwind.h>
 static _Unwind_Reason_Code count(struct _Unwind_Context *context, void *number) {

@@ -392,7 +392,7 @@ def test_a_thousand_parameters_have_a_file(tmp_path: Path) -> None:
 
 def test_a_file_is_what_it_was(tmp_path: Path) -> None:
     """The same file is read from Rust (``tests/rust/checkpoint.rs``); earlier versions wrote it."""
-    known = Path(__file__).parent / "files" / "run.safetensors"
+    known = Path(__file__).parents[1] / "files" / "run.safetensors"
     w, adam = wy.Parameter(np.zeros(2, np.float32)), wy.Adam(lr=0.5)
     assert wy.load_checkpoint(known, {"w": w}, adam) == 3
     assert (w.value.tolist(), adam.lr) == ([0.5, -1.5], 0.1 + 0.2)

@@ -18,7 +18,7 @@ from mpmath import mp, mpf
 import wyrmling as wy
 from wyrmling import _core, plain
 
-stubs = runpy.run_path(str(Path(__file__).parent.parent / "scripts" / "stubs.py"))
+stubs = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "stubs.py"))
 ENTRIES = {entry["function"]: entry for entry in stubs["ENTRIES"]}
 
 # What neither NumPy nor SciPy has, in NumPy's functions.

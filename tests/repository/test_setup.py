@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 TOOLS = "sh sed dirname mktemp rm mkdir chmod cat env cp true".split()  # noqa: SIM905
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the scripts are of a Unix shell")

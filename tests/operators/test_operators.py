@@ -227,7 +227,7 @@ def test_value_and_gradient(name, dtype, rng):
         np.testing.assert_allclose(again, grad, rtol=tolerance, atol=tolerance)
 
 
-operators = runpy.run_path(str(Path(__file__).parent.parent / "scripts" / "operators.py"))
+operators = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "operators.py"))
 TABLE = [name for name, *_ in wy._core.operators()]
 
 

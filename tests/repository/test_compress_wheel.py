@@ -5,7 +5,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-SCRIPT = Path(__file__).parent.parent / "scripts" / "compress_wheel.py"
+SCRIPT = Path(__file__).parents[2] / "scripts" / "compress_wheel.py"
 
 
 def test_files_names_and_permissions_stay_and_the_wheel_is_smaller(tmp_path: Path) -> None:

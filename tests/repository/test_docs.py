@@ -15,7 +15,7 @@ import pytest
 import wyrmling as wy
 from wyrmling import _core, functions, plain
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 stubs = runpy.run_path(str(ROOT / "scripts" / "stubs.py"))
 PUBLIC = sorted(name for name in _core.__all__ if callable(getattr(_core, name)))
 

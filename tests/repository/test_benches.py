@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-BENCHES = Path(__file__).parent.parent / "benches"
+BENCHES = Path(__file__).parents[2] / "benches"
 
 
 @pytest.mark.parametrize(

@@ -1,91 +1,15 @@
-"""Interactions: reading, making up, numbering and splitting."""
+"""``read_interactions``: files of lines, as other programs write them, and what it refuses."""
 
 import gzip
 import re
-from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from interaction_rows import pairs
 
-from wyrmling.data import Interactions
-from wyrmling.datasets import make_interactions, read_interactions, reading
-from wyrmling.datasets.generated import GENRES
+from wyrmling.datasets import read_interactions, reading
 from wyrmling.recommend import BPR
-
-IDS = st.lists(st.tuples(st.integers(0, 5), st.text(max_size=2)), max_size=30)
-
-
-def pairs(data: Interactions) -> list[tuple[str, str]]:
-    """The ids of every interaction, in order."""
-    columns = zip(data.users, data.items, strict=True)
-    return [(data.user_ids[u], data.item_ids[i]) for u, i in columns]
-
-
-@given(IDS)
-def test_ids_are_numbered_by_first_appearance(lines: list[tuple[int, str]]) -> None:
-    data = Interactions.from_ids([u for u, _ in lines], [i for _, i in lines])
-    assert pairs(data) == lines
-    assert data.users.dtype == data.items.dtype == np.uint32
-    for column in (data.users, data.items):
-        seen = [int(n) for n in dict.fromkeys(column.tolist())]
-        assert seen == list(range(len(seen)))
-
-
-@given(IDS.filter(lambda lines: len(lines) > 4), st.floats(0.2, 0.8), st.integers(0, 99))
-def test_a_split_loses_nothing(lines: list[tuple[int, str]], share: float, seed: int) -> None:
-    data = Interactions.from_ids([u for u, _ in lines], [i for _, i in lines])
-    train, test = data.split(share, seed)
-    assert len(test) == round(share * len(data))
-    assert Counter(pairs(train)) + Counter(pairs(test)) == Counter(pairs(data))
-    assert train.user_ids == test.user_ids == data.user_ids
-    again, _ = data.split(share, seed)
-    assert pairs(again) == pairs(train)
-
-
-@pytest.mark.parametrize("share", [0.0, 1.0, -0.1, 1.5, 0.01, 0.99, float("nan")])
-def test_a_split_leaves_something_on_both_sides(share: float) -> None:
-    data = Interactions.from_ids(list("abc"), list("xyz"))
-    with pytest.raises(ValueError, match=r"holds out . of 3"):
-        data.split(share)
-
-
-def test_ratings_go_along() -> None:
-    data = Interactions(
-        np.array([0, 1, 1]),
-        np.array([1, 0, 1]),
-        ["a", "b"],
-        ["x", "y"],
-        np.array([5.0, 1.0, 4.0]),
-    )
-    assert data.ratings is not None
-    assert data.ratings.dtype == np.float32
-    assert pairs(data.take(data.ratings >= 4)) == [("a", "y"), ("b", "y")]
-    train, test = data.split(0.3, seed=1)
-    assert train.ratings is not None
-    assert test.ratings is not None
-    assert sorted([*train.ratings, *test.ratings]) == [1, 4, 5]
-
-
-def test_what_contradicts_itself_is_refused() -> None:
-    one, ids = np.array([0]), ["a"]
-    with pytest.raises(IndexError, match=r"users\[1\] is 1, expected 0 to 0"):
-        Interactions(np.array([0, 1]), np.array([0, 0]), ids, ids)
-    with pytest.raises(IndexError, match=r"items\[0\] is -1"):
-        Interactions(one, np.array([-1]), ids, ids)
-    with pytest.raises(TypeError, match="users must be integers, found float64"):
-        Interactions(np.array([0.0]), one, ids, ids)
-    with pytest.raises(ValueError, match="one axis"):
-        Interactions(np.array([[0]]), one, ids, ids)
-    with pytest.raises(ValueError, match="same length"):
-        Interactions(one, np.array([0, 0]), ids, ids)
-    with pytest.raises(ValueError, match="same length"):
-        Interactions(one, one, ids, ids, np.array([1.0, 2.0]))
-    with pytest.raises(ValueError, match="distinct"):
-        Interactions(one, one, ["a", "a"], ids)
 
 
 @pytest.mark.parametrize("delimiter", [",", "\t", "::"])
@@ -271,55 +195,6 @@ def test_columns_may_be_given(tmp_path: Path) -> None:
             read_interactions(path, **wrong)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("missing", "text"),
-    [
-        (None, "None"),
-        (float("nan"), "nan"),
-        (np.float32("nan"), "nan"),
-        (np.datetime64("NaT", "s"), "NaT"),
-        ("nan", "'nan'"),
-    ],
-)
-def test_missing_values_are_no_ids(missing: object, text: str) -> None:
-    with pytest.raises(ValueError, match=f"users: row 2, counted from 0, is {text}"):
-        Interactions.from_ids(["a", "b", missing, missing], [1, 2, 3, 4])
-    with pytest.raises(ValueError, match=f"items: row 0, counted from 0, is {text}"):
-        Interactions.from_ids(["a"], iter([missing]))
-    with pytest.raises(ValueError, match=r"user_ids: row 1, counted from 0, is None"):
-        Interactions(np.array([0]), np.array([0]), ["a", None], ["b"])  # type: ignore[arg-type]
-
-
-def test_masked_elements_are_no_ids() -> None:
-    masked = np.ma.array([7, 8, 7], mask=[False, False, True])
-    with pytest.raises(ValueError, match="items: row 2, counted from 0, is masked"):
-        Interactions.from_ids([1, 2, 3], masked)
-    data = Interactions.from_ids(np.ma.array([7, 8]), ["a", "b"])
-    assert list(data.user_ids) == [7, 8]
-
-
-@pytest.mark.parametrize(
-    ("column", "error", "says"),
-    [
-        ({"ann", "bob"}, TypeError, "users: expected a sequence of ids, found a set"),
-        ({"ann": 1, "bob": 2}, TypeError, "found a dict"),
-        (b"ab", TypeError, "found a bytes"),
-        (
-            ["ann", b"bob"],
-            TypeError,
-            "users: row 1, counted from 0, is b'bob' of type bytes",
-        ),
-        (np.array([b"ann", b"bob"]), TypeError, "row 0, counted from 0, is .*b'ann'"),
-        ([[1], [2]], TypeError, r"row 0, counted from 0, is \[1\]"),
-        (iter([1, [2]]), TypeError, r"row 1, counted from 0, is \[2\]"),
-        (np.zeros((2, 2)), ValueError, r"users must have one axis, found shape \(2, 2\)"),
-    ],
-)
-def test_what_names_nobody_is_no_id(column: Any, error: type[Exception], says: str) -> None:
-    with pytest.raises(error, match=says):
-        Interactions.from_ids(column, ["x", "y"])
-
-
 def test_bad_files_are_named_with_the_line(tmp_path: Path) -> None:
     path = tmp_path / "bad.csv"
     path.write_text("a,b\n\nc\n")
@@ -369,87 +244,6 @@ def test_a_line_has_an_end(tmp_path: Path, text: bytes) -> None:
     # One of less is read.
     path.write_bytes(text[:1_000_000] + (b'"' if b'"' in text else b""))
     assert read_interactions(path).n_users == 2
-
-
-def test_made_up_data_has_the_structure_it_claims() -> None:
-    data = make_interactions(500, 400, 30, seed=3)
-    assert (data.n_users, data.n_items) == (500, 400)
-    assert len(set(pairs(data))) == len(data)
-    counts = np.bincount(data.users, minlength=500)
-    assert counts.min() >= 1
-    assert 25 <= np.median(counts) <= 35
-
-    # Two of the eight genres are most of what a user chooses.
-    genre = np.array([GENRES.index(id_.split("-")[0]) for id_ in data.item_ids])
-    by_genre = np.zeros((500, len(GENRES)))
-    np.add.at(by_genre, (data.users, genre[data.items]), 1)
-    top_two = np.sort(by_genre, axis=1)[:, -2:].sum()
-    assert top_two / len(data) > 0.6
-
-    # The tenth that is most popular by name is chosen several times as often.
-    place = np.array([int(id_.split("-")[1]) for id_ in data.item_ids])
-    chosen = np.bincount(data.items, minlength=400)
-    assert chosen[place <= 5].mean() > 3 * chosen[place > 5].mean()
-
-
-def test_made_up_data_follows_its_seed_and_settings() -> None:
-    first, again, other = (make_interactions(50, 40, 5, seed=seed) for seed in (1, 1, 2))
-    assert pairs(first) == pairs(again)
-    assert pairs(first) != pairs(other)
-    level = make_interactions(400, 16, 4, skew=0.0, noise=1.0)
-    chosen = np.bincount(level.items, minlength=16)
-    assert chosen.max() < 1.5 * chosen.min()
-    smallest = make_interactions(1, 8, 1)
-    assert 1 <= len(smallest) <= 4
-    for bad in (
-        {"n_users": 0},
-        {"n_items": 7},
-        {"per_user": 0},
-        {"skew": -1.0},
-        {"noise": 1.1},
-        {"repeats": -0.1},
-        {"repeats": 1.0},
-        {"repeats": float("nan")},
-    ):
-        with pytest.raises(ValueError, match="expected at least"):
-            make_interactions(**bad)
-    with pytest.raises(ValueError, match="seed is -1, expected an integer at least 0"):
-        make_interactions(seed=-1)
-
-
-def test_made_up_data_is_that_of_before() -> None:
-    """Examples and measurements elsewhere rest on what equal seeds make."""
-    data = make_interactions(4, 16, 3, seed=5)
-    assert [" ".join(map(str, pair)) for pair in pairs(data)] == [
-        "user-1 soul-1",
-        "user-1 jazz-1",
-        "user-1 opera-1",
-        "user-2 blues-1",
-        "user-3 punk-2",
-        "user-4 opera-2",
-        "user-4 opera-1",
-        "user-4 jazz-1",
-        "user-4 blues-1",
-    ]
-
-
-@pytest.mark.parametrize("repeats", [0.1, 0.5, 0.8])
-def test_made_up_purchases_repeat(repeats: float) -> None:
-    once = make_interactions(400, 80, 10, seed=2)
-    again = make_interactions(400, 80, 10, repeats=repeats, seed=2)
-    assert set(pairs(again)) == set(pairs(once))
-    times = np.array([*Counter(pairs(again)).values()])
-    share = 1 - len(times) / len(again)
-    assert abs(share - repeats) < 0.03
-    # A geometric distribution: of those that were bought again, as many are bought once more.
-    more = (times > 2).sum() / (times > 1).sum()
-    assert abs(more - repeats) < 0.06
-    # Users stay in order, and what repeats does not stand together.
-    assert (np.diff(again.users.astype(int)) >= 0).all()
-    adjacent = (np.diff(again.items.astype(int)) == 0).mean()
-    assert adjacent < repeats / 2
-    equal = make_interactions(400, 80, 10, repeats=repeats, seed=2)
-    assert pairs(equal) == pairs(again)
 
 
 def test_a_file_that_is_not_there_is_said_to_be(tmp_path):
