@@ -9,8 +9,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::fit::worker_count;
-use super::negatives::Negatives;
-use super::scored::ScoredSampler;
+use super::sampling::negatives::Negatives;
+use super::sampling::scored::ScoredSampler;
 use super::stream::stream;
 use super::trained::check_trained;
 use super::trainer::Trainer;

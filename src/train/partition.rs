@@ -28,7 +28,7 @@ use std::ops::Range;
 
 use rand::{Rng, RngExt};
 
-use super::data::{Feed, Feeds};
+use super::data::feeds::{Feed, Feeds};
 use super::dealt_rows::{Among, DealtRows};
 use super::sampling::Sampler;
 use crate::array::filled;

@@ -5,7 +5,7 @@
 //! the records themselves are shuffled, to be read in sequence. Larger samples stay in their columns,
 //! and their numbers are shuffled.
 //!
-//! Columns that are [mapped](super::mapped) may be larger than memory. Then a window of the epoch is
+//! Columns that are [mapped](super::data::mapped) may be larger than memory. Then a window of the epoch is
 //! there at a time: some buckets of the [order](super::shuffle), for which all columns are read in
 //! sequence, once a window. The order is that of all at once.
 //!
@@ -19,10 +19,10 @@ use std::ops::Range;
 
 use rand::Rng;
 
-use super::column::Words;
-use super::data::{Feed, Feeds};
-use super::input_buffer::InputBuffer;
-use super::mapped::Mapped;
+use super::data::column::Words;
+use super::data::feeds::{Feed, Feeds};
+use super::data::input_buffer::InputBuffer;
+use super::data::mapped::Mapped;
 use super::partition::{Partition, Rounds};
 use super::shuffle::{BUCKETS, RandomOrder};
 use crate::array::filled;

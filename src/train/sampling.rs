@@ -14,16 +14,24 @@
 //!
 //! Limits: positives take 6 to 8 bytes each, and 16 a user up to the largest id.
 
+pub(super) mod adaptive;
+pub(super) mod custom;
+pub(super) mod in_batch;
+mod known_mass;
+pub(super) mod negatives;
+mod positives;
+pub(super) mod scored;
+
 use rand::Rng;
 use rand_distr::Distribution;
 use rand_distr::weighted::WeightedAliasIndex;
 
 use super::dealt_rows::Among;
-use super::known_mass::KnownMass;
-use super::positives::{KnownItems, Positives};
 pub use super::stream::stream;
 use crate::array::vec_for;
 use crate::error::{Error, Result};
+use known_mass::KnownMass;
+use positives::{KnownItems, Positives};
 
 /// A distribution of items, which may exclude what a user knows.
 ///

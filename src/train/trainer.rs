@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::plan_step;
+use super::steps::plan_step;
 use super::trained::{TableScratch, check_trained};
 use crate::array::{all_finite, with_real};
 use crate::error::{Error, Result};

@@ -3,19 +3,19 @@
 //! A worker stages the inputs of many batches before it runs the first of them, so it knows which
 //! rows it will need, and prefetches them. All memory that it writes to is allocated when the worker
 //! is made. What computes and applies a batch is a [`BatchStep`]: a program's plan
-//! ([`plan_step`](super::plan_step)) or a function of one sample
-//! ([`function_step`](super::function_step)).
+//! ([`plan_step`](super::steps::plan_step)) or a function of one sample
+//! ([`function_step`](super::steps::function_step)).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::adaptive::FactorOrders;
-use super::data::Feeds;
+use super::data::feeds::Feeds;
+use super::data::input_buffer::InputBuffer;
 use super::dealt_rows::Among;
-use super::input_buffer::InputBuffer;
 use super::samples::Samples;
+use super::sampling::adaptive::FactorOrders;
 use super::stream::stream;
 use crate::error::{Error, Result};
 use crate::optim::gradient::Access;

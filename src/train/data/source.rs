@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::column::ColumnValues;
-use super::custom::CustomSampler;
 use super::mapped::Mapped;
 use super::ragged::Ragged;
-use super::sampling::Sampler;
-use super::scored::ScoredSampler;
 use crate::array::Array;
+use crate::train::sampling::Sampler;
+use crate::train::sampling::custom::CustomSampler;
+use crate::train::sampling::scored::ScoredSampler;
 
 /// Where the values of an input come from.
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ pub enum Source {
 
 impl Source {
     /// The column, if it is one.
-    pub(super) fn column(&self) -> Option<ColumnValues> {
+    pub(in crate::train) fn column(&self) -> Option<ColumnValues> {
         match self {
             Source::Column(data) => Some(ColumnValues::Own(data.clone())),
             Source::Mapped(data) => Some(ColumnValues::Mapped(data.clone())),
@@ -76,7 +76,7 @@ impl Source {
     }
 
     /// The input that holds the user for whom is drawn, if what is drawn may depend on one.
-    pub(super) fn given(&self) -> Option<u64> {
+    pub(in crate::train) fn given(&self) -> Option<u64> {
         match self {
             Source::Sampled { given, .. } | Source::InBatch { given, .. } => *given,
             Source::PerEntry { source, .. } => source.given(),

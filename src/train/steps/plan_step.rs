@@ -1,4 +1,4 @@
-//! Batches that a frozen program computes: what a worker runs for [`fit`](super::fit()).
+//! Batches that a frozen program computes: what a worker runs for [`fit`](crate::train::fit()).
 //!
 //! The inputs of a batch are bound to the plan's executor; the gradients stay in its memory until
 //! they are applied.
@@ -6,11 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::data::Feeds;
-use super::input_buffer::InputBuffer;
 use super::sample_groups::SampleGroups;
-use super::trained::{AnyScratch, TableScratch, TrainedTable};
-use super::worker::BatchStep;
 use crate::array::{Number, Real, with_real};
 use crate::error::Result;
 use crate::exec::{
@@ -20,6 +16,10 @@ use crate::optim::apply;
 use crate::optim::gradient::{Access, Scratch, StepTarget};
 use crate::optim::{Optimizer, State};
 use crate::table::{Table, moves};
+use crate::train::data::feeds::Feeds;
+use crate::train::data::input_buffer::InputBuffer;
+use crate::train::trained::{AnyScratch, TableScratch, TrainedTable};
+use crate::train::worker::BatchStep;
 
 /// A parameter that a program has a gradient of.
 struct TrainedParameter<'a> {
@@ -38,7 +38,7 @@ struct StagedInput {
 }
 
 /// Batches by plans. See the [module documentation](self).
-pub(super) struct PlanStep<'a> {
+pub(in crate::train) struct PlanStep<'a> {
     executors: ExecutorSet,
     /// The number of samples of each executor.
     sizes: Vec<usize>,
@@ -62,7 +62,7 @@ impl<'a> PlanStep<'a> {
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) if there is not the memory, and as [`Executor::new`].
-    pub(super) fn new(
+    pub(in crate::train) fn new(
         program: &'a Program,
         feeds: &Feeds,
         optimizer: &Optimizer,
@@ -194,7 +194,7 @@ fn current(executors: &mut ExecutorSet) -> &mut Executor {
 /// The sum of what an executor's last run has computed. An addition waits for the one before it in
 /// the same sum, so there are four.
 #[inline]
-pub(super) fn loss(executor: &Executor) -> f64 {
+pub(in crate::train) fn loss(executor: &Executor) -> f64 {
     with_real!(executor.plan().result.ty.dtype, T => {
         let (fours, rest) = executor.result::<T>().as_chunks::<4>();
         let mut sums = [0.0; 4];
@@ -213,7 +213,7 @@ pub(super) fn loss(executor: &Executor) -> f64 {
 /// # Safety
 /// The gradient is of the target's table, and the executor has run. The locks are held as `access` says.
 #[inline(always)]
-pub(super) unsafe fn apply_gradient(
+pub(in crate::train) unsafe fn apply_gradient(
     executor: &Executor,
     (number, samples): (usize, usize),
     access: Access,
@@ -260,7 +260,7 @@ unsafe fn apply_sink<T: Number>(
 }
 
 /// The plans of a run.
-pub(super) struct BatchPlans {
+pub(in crate::train) struct BatchPlans {
     /// By number of samples: for each that a worker can run at once, the largest first.
     pub plans: Vec<(usize, Arc<Plan>)>,
     /// Which samples run at once, where a batch is one sample.
@@ -272,7 +272,11 @@ impl BatchPlans {
     ///
     /// # Errors
     /// Whatever an operator reports.
-    pub(super) fn of_batches(program: &Program, feeds: &Feeds, batch: usize) -> Result<Self> {
+    pub(in crate::train) fn of_batches(
+        program: &Program,
+        feeds: &Feeds,
+        batch: usize,
+    ) -> Result<Self> {
         let rest = feeds.count % batch;
         let sizes = [batch, rest].into_iter().filter(|&size| size > 0);
         Self::of_sizes(program, feeds, sizes, None)
@@ -282,7 +286,7 @@ impl BatchPlans {
     ///
     /// # Errors
     /// Whatever an operator reports.
-    pub(super) fn of_groups(
+    pub(in crate::train) fn of_groups(
         program: &Program,
         feeds: &Feeds,
         mut groups: SampleGroups,
@@ -306,7 +310,7 @@ impl BatchPlans {
     /// Leaves out copies of rows that gradients can read from the tables: this step applies them in their order.
     /// `adds` says of each whether its terms are added as they are. Where rows are moved element by element a copy is
     /// worth its time, for it is read by vectors.
-    pub(super) fn read_rows_in_place(&mut self, adds: impl Fn(usize) -> bool) {
+    pub(in crate::train) fn read_rows_in_place(&mut self, adds: impl Fn(usize) -> bool) {
         if !moves::BY_VECTORS {
             return;
         }
@@ -318,7 +322,7 @@ impl BatchPlans {
     }
 
     /// That of most samples.
-    pub(super) fn largest(&self) -> &Plan {
+    pub(in crate::train) fn largest(&self) -> &Plan {
         &self.plans[0].1
     }
 }

@@ -1,22 +1,22 @@
 //! Samplers that read the model: the negatives of a ranking loss that are hard now.
 //!
-//! [`adaptive`](super::adaptive) has the orders by which ranks become items, [`partition`](super::partition) the
+//! [`adaptive`](super::adaptive) has the orders by which ranks become items, [`partition`](crate::train::partition) the
 //! blocks of items that workers draw among.
 
 use std::sync::Arc;
 
 use rand::Rng;
 
+use super::Sampler;
 use super::adaptive::FactorOrders;
-use super::dealt_rows::Among;
-use super::sampling::Sampler;
-use super::spans::Spans;
 use crate::array::{Number, with_real};
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
 use crate::simd::{self, multiversion};
 use crate::table::Table;
 use crate::table::moves::{self, Relaxed};
+use crate::train::dealt_rows::Among;
+use crate::train::spans::Spans;
 
 /// About how many nanoseconds it takes to draw an item and to compute its score.
 const DRAW: usize = 32;
@@ -69,7 +69,7 @@ pub struct ScoredSampler {
 
 /// The samples for which items are drawn: as many as there are users.
 #[derive(Clone, Copy)]
-pub(super) struct ScoredSamples<'a> {
+pub(in crate::train) struct ScoredSamples<'a> {
     /// The items to draw from, if not all.
     pub among: Option<Among<'a>>,
     pub users: &'a [u32],
@@ -81,7 +81,7 @@ pub(super) struct ScoredSamples<'a> {
 
 /// What is drawn.
 #[derive(Debug)]
-pub(super) struct ScoredDraws<'a> {
+pub(in crate::train) struct ScoredDraws<'a> {
     pub items: &'a mut [u32],
     /// At what rank the item of each sample is, by the number of draws that it took: at least 1, and 1 if
     /// none was found.
@@ -163,7 +163,7 @@ impl ScoredSampler {
     }
 
     /// The base sampler, if it chooses among what that draws, not by ranks of all items.
-    pub(super) fn draws_from(&self) -> Option<&Sampler> {
+    pub(in crate::train) fn draws_from(&self) -> Option<&Sampler> {
         (!matches!(self.choice, Choice::Adaptive(_))).then_some(&self.base)
     }
 
@@ -171,7 +171,7 @@ impl ScoredSampler {
     ///
     /// # Errors
     /// [`Error::Memory`] if there is not the memory.
-    pub(super) fn orders(&self) -> Result<FactorOrders> {
+    pub(in crate::train) fn orders(&self) -> Result<FactorOrders> {
         match self.choice {
             Choice::Adaptive(scale) => FactorOrders::new(
                 self.base.item_count(),
@@ -183,7 +183,7 @@ impl ScoredSampler {
     }
 
     /// The number of users.
-    pub(super) fn user_count(&self) -> usize {
+    pub(in crate::train) fn user_count(&self) -> usize {
         self.users.rows()
     }
 
@@ -199,7 +199,7 @@ impl ScoredSampler {
     ///
     /// # Safety
     /// The users and items of the samples are rows of the tables, and the locks of the tables are held.
-    pub(super) unsafe fn fill<R: Rng>(
+    pub(in crate::train) unsafe fn fill<R: Rng>(
         &self,
         state: (&mut R, &mut FactorOrders),
         samples: ScoredSamples<'_>,

@@ -8,7 +8,7 @@ use crate::rules::check_indices;
 
 /// The values of an input for all samples.
 #[derive(Debug)]
-pub(super) enum ColumnValues {
+pub(in crate::train) enum ColumnValues {
     Own(Array),
     Mapped(Mapped),
 }
@@ -26,7 +26,7 @@ fn copy_rows<T: Copy>(from: &[T], row: usize, order: &[u32], to: &mut [T]) {
 }
 
 impl ColumnValues {
-    pub(super) fn ty(&self) -> Type {
+    pub(in crate::train) fn ty(&self) -> Type {
         match self {
             ColumnValues::Own(data) => data.ty(),
             ColumnValues::Mapped(data) => data.ty().clone(),
@@ -34,7 +34,7 @@ impl ColumnValues {
     }
 
     /// Words of each number as it is staged.
-    pub(super) fn width(&self) -> usize {
+    pub(in crate::train) fn width(&self) -> usize {
         let dtype = match self {
             ColumnValues::Own(data) => data.dtype(),
             ColumnValues::Mapped(data) => data.ty().dtype,
@@ -43,7 +43,7 @@ impl ColumnValues {
     }
 
     /// Word number `at` of every number.
-    pub(super) fn words(&self, at: usize) -> Words<'_> {
+    pub(in crate::train) fn words(&self, at: usize) -> Words<'_> {
         match self {
             ColumnValues::Own(data) => Words::Own {
                 memory: as_words(data.view().data),
@@ -58,7 +58,7 @@ impl ColumnValues {
     ///
     /// # Errors
     /// [`Error::Index`](crate::Error::Index).
-    pub(super) fn check(&self, what: impl FnOnce() -> String, n: usize) -> Result<()> {
+    pub(in crate::train) fn check(&self, what: impl FnOnce() -> String, n: usize) -> Result<()> {
         match self {
             ColumnValues::Own(Array::U32(data)) => check_indices(what, data.as_slice(), n),
             ColumnValues::Own(_) => Ok(()),
@@ -67,13 +67,13 @@ impl ColumnValues {
     }
 
     /// Whether it has one index a sample.
-    pub(super) fn is_of_indices(&self) -> bool {
+    pub(in crate::train) fn is_of_indices(&self) -> bool {
         let ty = self.ty();
         ty.dtype == DType::U32 && ty.shape[1..].iter().product::<usize>() == 1
     }
 
     /// Copies the rows `order`, of `row` numbers each, to `buffer`.
-    pub(super) fn copy(&self, row: usize, order: &[u32], buffer: &mut InputBuffer) {
+    pub(in crate::train) fn copy(&self, row: usize, order: &[u32], buffer: &mut InputBuffer) {
         match (self, buffer) {
             (ColumnValues::Mapped(data), buffer) => data.copy_rows(row, order, buffer.words_mut()),
             (ColumnValues::Own(Array::F32(d)), InputBuffer::F32(b)) => {
@@ -92,7 +92,7 @@ impl ColumnValues {
 
 /// One word of every number of a column.
 #[derive(Clone, Copy)]
-pub(super) enum Words<'a> {
+pub(in crate::train) enum Words<'a> {
     /// Word number `at` of every `step` words.
     Own {
         memory: &'a [u32],
@@ -108,7 +108,7 @@ impl Words<'_> {
     /// # Panics
     /// If there is no such number.
     #[inline(always)]
-    pub(super) fn word(&self, i: usize) -> u32 {
+    pub(in crate::train) fn word(&self, i: usize) -> u32 {
         match self {
             Words::Own { memory, step, at } => memory[i * step + at],
             Words::Mapped(words) => words.word(i),

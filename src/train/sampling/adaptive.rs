@@ -21,15 +21,15 @@
 
 use rand::Rng;
 
+use super::TRIES;
 use super::positives::KnownItems;
-use super::sampling::TRIES;
 use crate::array::{filled, size};
 use crate::error::Result;
 use crate::interrupt;
 
 /// The orders of items by each factor. See the [module documentation](self).
 #[derive(Debug)]
-pub(super) struct FactorOrders {
+pub(in crate::train) struct FactorOrders {
     n: usize,
     /// For each factor all items, that with the highest number first.
     orders: Vec<u32>,
@@ -52,7 +52,7 @@ impl FactorOrders {
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
-    pub(super) fn new(n: u32, factors: usize, scale: f64) -> Result<Self> {
+    pub(in crate::train) fn new(n: u32, factors: usize, scale: f64) -> Result<Self> {
         let n = n as usize;
         Ok(FactorOrders {
             n,
@@ -68,7 +68,7 @@ impl FactorOrders {
     }
 
     /// Has the orders made anew before the next draw.
-    pub(super) fn outdate(&mut self) {
+    pub(in crate::train) fn outdate(&mut self) {
         self.left = 0;
     }
 
@@ -77,7 +77,7 @@ impl FactorOrders {
     ///
     /// # Errors
     /// [`Error::Interrupted`](crate::Error::Interrupted).
-    pub(super) fn renew_if_due(
+    pub(in crate::train) fn renew_if_due(
         &mut self,
         count: usize,
         number: impl Fn(usize, usize) -> f64,
@@ -114,7 +114,7 @@ impl FactorOrders {
 
     /// Turns to a user with these numbers.
     #[inline(always)]
-    pub(super) fn weigh(&mut self, vector: impl Iterator<Item = f64>) {
+    pub(in crate::train) fn weigh(&mut self, vector: impl Iterator<Item = f64>) {
         self.user.iter_mut().zip(vector).for_each(|(to, x)| *to = x);
         let mut sum = 0.0;
         let pairs = self.user.iter().zip(&self.spreads);
@@ -126,7 +126,7 @@ impl FactorOrders {
 
     /// An item for the user who was turned to, of whom this is known; `None` if no factor has a weight.
     #[inline]
-    pub(super) fn draw<R: Rng>(&self, rng: &mut R, known: KnownItems<'_>) -> Option<u32> {
+    pub(in crate::train) fn draw<R: Rng>(&self, rng: &mut R, known: KnownItems<'_>) -> Option<u32> {
         let total = self
             .weights
             .last()

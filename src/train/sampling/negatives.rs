@@ -1,6 +1,6 @@
-//! What a worker of [`parallel`](super::parallel()) draws by a sampler that reads the model.
+//! What a worker of [`parallel`](crate::train::parallel()) draws by a sampler that reads the model.
 //!
-//! [`fit`](super::fit()) draws by such a sampler for itself. A worker that builds its own graph asks for what a
+//! [`fit`](crate::train::fit()) draws by such a sampler for itself. A worker that builds its own graph asks for what a
 //! step needs: for some users and their items, the negatives that are hard now, and at what rank they are.
 
 use std::fmt;
@@ -9,11 +9,11 @@ use rand::Rng;
 
 use super::adaptive::FactorOrders;
 use super::scored::{ScoredDraws, ScoredSampler, ScoredSamples};
-use super::spans::Spans;
 use crate::error::{Error, Result};
 use crate::rules::check_indices;
+use crate::train::spans::Spans;
 
-/// Draws by a sampler that reads the model, for one worker. [`Member::negatives`](super::Member::negatives) makes it.
+/// Draws by a sampler that reads the model, for one worker. [`Member::negatives`](crate::train::Member::negatives) makes it.
 pub struct Negatives<'a> {
     sampler: &'a ScoredSampler,
     orders: FactorOrders,
@@ -36,7 +36,7 @@ impl<'a> Negatives<'a> {
     ///
     /// # Safety
     /// The tables that the sampler reads are being trained for as long as this lives.
-    pub(super) unsafe fn new(sampler: &'a ScoredSampler) -> Result<Self> {
+    pub(in crate::train) unsafe fn new(sampler: &'a ScoredSampler) -> Result<Self> {
         Ok(Negatives {
             sampler,
             orders: sampler.orders()?,
@@ -44,7 +44,7 @@ impl<'a> Negatives<'a> {
     }
 
     /// Draws into `drawn`, for each of `users` and `items` as many as `drawn` has of them, and into `ranks`, where
-    /// they are wanted, the rank of each sample's negative ([`Source::Rank`](super::Source::Rank)).
+    /// they are wanted, the rank of each sample's negative ([`Source::Rank`](crate::train::Source::Rank)).
     ///
     /// # Errors
     /// [`Error::Shape`] if there are not as many items and ranks as users, or not as many places for each

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::data::{Feed, Feeds};
-use super::ragged::Ragged;
 use crate::array::DType;
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, LossArgument};
+use crate::train::data::feeds::{Feed, Feeds};
+use crate::train::data::ragged::Ragged;
 
 /// What a feed's staged value is to the function.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub enum SampleValue {
     /// The entry of this number, which is an array.
     Entry(Arc<Ragged>),
     /// Items that are drawn for each element of entries
-    /// ([`Source::PerEntry`](super::Source::PerEntry)): an array of this shape.
+    /// ([`Source::PerEntry`](crate::train::Source::PerEntry)): an array of this shape.
     Drawn(Vec<DrawnLength>),
 }
 
@@ -67,7 +67,7 @@ fn check_place(what: &str, place: usize, count: usize) -> Result<()> {
 /// [`Error::Value`] for a part that is no input, and for one that is asked for and is not there;
 /// [`Error::Type`] and [`Error::Shape`] for a part that is staged otherwise; [`Error::Index`] for an
 /// entry that is not there.
-pub(super) fn check_parts(
+pub(in crate::train) fn check_parts(
     arguments: &[(usize, LossArgument)],
     leaves: &[Leaf],
     values: &[SampleValue],

@@ -1,5 +1,5 @@
 //! Batches that a function of one sample computes: what a worker runs for
-//! [`fit_function`](super::fit_function).
+//! [`fit_function`](crate::train::fit_function).
 //!
 //! The function runs once a sample, on values that are made of what is staged. Gradients of rows are
 //! collected as they come, others are added up; both are applied when the batch is computed.
@@ -13,13 +13,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::data::Feeds;
-use super::input_buffer::InputBuffer;
-use super::ragged::Ragged;
 use super::sample_parts::{DrawnLength, SampleValue, check_parts};
-use super::samples::Samples;
-use super::trained::{AnyScratch, TrainedTable};
-use super::worker::BatchStep;
 use crate::array::{Array, Dense, Number, Shape, Slice, Typed, element_count, with_real};
 use crate::error::{Error, Result};
 use crate::exec::{
@@ -32,6 +26,12 @@ use crate::optim::gradient::{Access, OnePart, Scratch, StepTarget};
 use crate::optim::{Optimizer, State, apply};
 use crate::process::Mutex;
 use crate::table::{Table, moves};
+use crate::train::data::feeds::Feeds;
+use crate::train::data::input_buffer::InputBuffer;
+use crate::train::data::ragged::Ragged;
+use crate::train::samples::Samples;
+use crate::train::trained::{AnyScratch, TrainedTable};
+use crate::train::worker::BatchStep;
 
 /// About how many nanoseconds a sample takes, at least.
 const SAMPLE: usize = 500;
@@ -61,7 +61,7 @@ pub struct FunctionLoss {
 }
 
 /// Sets of lengths for which there are plans, at most.
-pub(super) const LENGTHS: usize = 512;
+pub(in crate::train) const LENGTHS: usize = 512;
 
 /// How often a set of lengths occurs, on average, where plans pay.
 const RECURRENT: usize = 4;
@@ -118,12 +118,12 @@ impl FunctionLoss {
 
     /// The loss as a program of plans, if there is one and lengths of samples occur often enough that
     /// plans pay.
-    pub(super) fn program(&self) -> Option<&SampleProgram> {
+    pub(in crate::train) fn program(&self) -> Option<&SampleProgram> {
         self.loss.program().filter(|_| self.lengths_recur)
     }
 
     /// A feed's value for the staged sample `k`.
-    pub(super) fn value(
+    pub(in crate::train) fn value(
         &self,
         feeds: &[InputBuffer],
         shapes: &[Shape],
@@ -134,11 +134,11 @@ impl FunctionLoss {
     }
 
     /// Takes note of a sample on which the function was left.
-    pub(super) fn left(&self, departure: Departure) {
+    pub(in crate::train) fn left(&self, departure: Departure) {
         self.departure.lock().get_or_insert(departure);
     }
 
-    pub(super) fn tables(&self) -> &[Arc<Table>] {
+    pub(in crate::train) fn tables(&self) -> &[Arc<Table>] {
         self.loss.tables()
     }
 
@@ -146,11 +146,11 @@ impl FunctionLoss {
     ///
     /// # Errors
     /// As [`check_parts`].
-    pub(super) fn check(&self, feeds: &Feeds) -> Result<()> {
+    pub(in crate::train) fn check(&self, feeds: &Feeds) -> Result<()> {
         check_parts(&self.loss.arguments().1, &self.leaves, &self.values, feeds)
     }
 
-    pub(super) fn leaves(&self) -> impl Iterator<Item = &Leaf> + Clone {
+    pub(in crate::train) fn leaves(&self) -> impl Iterator<Item = &Leaf> + Clone {
         self.leaves.iter()
     }
 }
@@ -163,7 +163,7 @@ struct SummedParameter<'a> {
 }
 
 /// Batches by a function. See the [module documentation](self).
-pub(super) struct FunctionStep<'a> {
+pub(in crate::train) struct FunctionStep<'a> {
     loss: &'a FunctionLoss,
     /// The arguments of a run, and those that differ from run to run.
     args: Vec<Datum>,
@@ -274,7 +274,7 @@ fn add(sum: &mut Array, gradient: &Datum, is_first: bool) {
 
 /// Whether an error says that an operator is on arrays of lengths, or with indices, that do not fit:
 /// Python says then what is wrong with the sample.
-pub(super) fn does_not_fit(error: &Error) -> bool {
+pub(in crate::train) fn does_not_fit(error: &Error) -> bool {
     matches!(
         error,
         Error::Index(_) | Error::Shape(_) | Error::Value(_) | Error::Axis(_) | Error::LinAlg(_)
@@ -286,7 +286,7 @@ impl<'a> FunctionStep<'a> {
     ///
     /// # Errors
     /// [`Error::Memory`] if there is not the memory.
-    pub(super) fn new(
+    pub(in crate::train) fn new(
         loss: &'a FunctionLoss,
         feeds: &Feeds,
         optimizer: &Optimizer,

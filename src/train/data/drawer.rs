@@ -6,19 +6,19 @@
 
 use std::sync::Arc;
 
-use super::custom::CustomSampler;
 use super::input_buffer::InputBuffer;
 use super::ragged::Ragged;
-use super::sampling::Sampler;
-use super::scored::ScoredSampler;
-use super::spans::Spans;
 use crate::array::{element_count, vec_for};
 use crate::error::Result;
 use crate::reserve::grow;
+use crate::train::sampling::Sampler;
+use crate::train::sampling::custom::CustomSampler;
+use crate::train::sampling::scored::ScoredSampler;
+use crate::train::spans::Spans;
 
 /// What draws the values of an input.
 #[derive(Debug)]
-pub(super) enum Drawer {
+pub(in crate::train) enum Drawer {
     /// A sampler, given the value of another feed.
     Items {
         sampler: Arc<Sampler>,
@@ -47,7 +47,7 @@ pub(super) enum Drawer {
 
 impl Drawer {
     /// The number of items; those drawn are below.
-    pub(super) fn item_count(&self) -> u32 {
+    pub(in crate::train) fn item_count(&self) -> u32 {
         match self {
             Drawer::Items { sampler, .. } | Drawer::InBatch { sampler, .. } => sampler.item_count(),
             Drawer::Scored { sampler, .. } => sampler.base().item_count(),
@@ -58,7 +58,7 @@ impl Drawer {
 
 /// How many items are drawn for each sample.
 #[derive(Debug)]
-pub(super) enum DrawRows {
+pub(in crate::train) enum DrawRows {
     /// The same number.
     Fixed(usize),
     /// `times` the product of the lengths of entries, whose numbers these feeds have.
@@ -70,7 +70,7 @@ pub(super) enum DrawRows {
 
 impl DrawRows {
     /// Bytes in a sample, on average.
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::train) fn bytes(&self) -> usize {
         let mean = |ragged: &Ragged| ragged.values().shape()[0].div_ceil(ragged.len().max(1));
         let items = match self {
             DrawRows::Fixed(row) => *row,
@@ -86,7 +86,7 @@ impl DrawRows {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) or [`Error::Memory`](crate::Error::Memory) if there is no memory
     /// for so many, and those of `draw`.
-    pub(super) fn stage(
+    pub(in crate::train) fn stage(
         &self,
         k: usize,
         count: usize,

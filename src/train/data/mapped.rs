@@ -150,7 +150,7 @@ impl Mapped {
     ///
     /// # Errors
     /// [`Error::Index`].
-    pub(super) fn check(&self, what: impl FnOnce() -> String, n: usize) -> Result<()> {
+    pub(in crate::train) fn check(&self, what: impl FnOnce() -> String, n: usize) -> Result<()> {
         if self.ty.dtype != DType::U32 || (self.range.1 as usize) < n {
             return Ok(());
         }
@@ -164,7 +164,7 @@ impl Mapped {
     ///
     /// # Errors
     /// [`Error::Index`].
-    pub(super) fn check_unchanged(&self) -> Result<()> {
+    pub(in crate::train) fn check_unchanged(&self) -> Result<()> {
         match self.changed.load(Ordering::Relaxed) {
             false => Ok(()),
             true => Err(Error::Index(format!(
@@ -176,7 +176,7 @@ impl Mapped {
     }
 
     /// The words of all numbers, each the word number `at` of its number.
-    pub(super) fn words(&self, at: usize) -> MappedWords<'_> {
+    pub(in crate::train) fn words(&self, at: usize) -> MappedWords<'_> {
         MappedWords {
             start: self.start,
             length: self.ty.size() * self.step,
@@ -189,7 +189,7 @@ impl Mapped {
     }
 
     /// Copies rows of `row` numbers to `out`, which has the words of as many rows as `order`.
-    pub(super) fn copy_rows(&self, row: usize, order: &[u32], out: &mut [u32]) {
+    pub(in crate::train) fn copy_rows(&self, row: usize, order: &[u32], out: &mut [u32]) {
         let each = self.ty.dtype.size() / size_of::<u32>();
         for at in 0..each {
             let words = self.words(at);
@@ -205,7 +205,7 @@ impl Mapped {
 
 /// One word of every number of a mapped column.
 #[derive(Clone, Copy)]
-pub(super) struct MappedWords<'a> {
+pub(in crate::train) struct MappedWords<'a> {
     start: *const AtomicU32,
     /// Words in all.
     length: usize,
@@ -227,7 +227,7 @@ impl MappedWords<'_> {
     /// # Panics
     /// If there is no such number.
     #[inline(always)]
-    pub(super) fn word(&self, i: usize) -> u32 {
+    pub(in crate::train) fn word(&self, i: usize) -> u32 {
         let place = i * self.step + self.at;
         assert!(place < self.length, "a column has so many words");
         // SAFETY: the place is within the memory, which is aligned to words and can be read as long as the

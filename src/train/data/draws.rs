@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use super::adaptive::FactorOrders;
-use super::custom::{self, SampleBlock};
-use super::data::{Feed, Feeds};
-use super::dealt_rows::Among;
 use super::drawer::Drawer;
-use super::in_batch::{self, BatchItems};
+use super::feeds::{Feed, Feeds};
 use super::input_buffer::InputBuffer;
-use super::scored::{ScoredDraws, ScoredSampler, ScoredSamples};
-use super::spans::Spans;
 use crate::array::{Shape, Slice};
 use crate::error::Result;
 use crate::table::Table;
+use crate::train::dealt_rows::Among;
+use crate::train::sampling::adaptive::FactorOrders;
+use crate::train::sampling::custom::{self, SampleBlock};
+use crate::train::sampling::in_batch::{self, BatchItems};
+use crate::train::sampling::scored::{ScoredDraws, ScoredSampler, ScoredSamples};
+use crate::train::spans::Spans;
 
 /// What a feed has for each of `count` samples, one index each.
 fn of(buffers: &[InputBuffer], feed: Option<usize>, count: usize) -> Option<&[u32]> {
@@ -27,7 +27,7 @@ impl Feeds {
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) or [`Error::Shape`](crate::Error::Shape) if there is not the memory, and those of samplers of the
     /// caller's own.
-    pub(super) fn draw<R: rand::Rng>(
+    pub(in crate::train) fn draw<R: rand::Rng>(
         &self,
         batch: usize,
         among: Option<Among<'_>>,
@@ -120,12 +120,12 @@ impl Feeds {
     }
 
     /// Whether what is drawn depends on the parameters.
-    pub(super) fn read_tables(&self) -> bool {
+    pub(in crate::train) fn read_tables(&self) -> bool {
         self.scored().next().is_some()
     }
 
     /// Whether a sampler is the caller's own, who may read the parameters.
-    pub(super) fn call_out(&self) -> bool {
+    pub(in crate::train) fn call_out(&self) -> bool {
         let is_own = |feed: &Feed| match feed {
             Feed::Drawn { by, .. } => matches!(by, Drawer::Custom { .. }),
             _ => false,
@@ -134,7 +134,7 @@ impl Feeds {
     }
 
     /// The tables that samplers read.
-    pub(super) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+    pub(in crate::train) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.scored().flat_map(|sampler| sampler.tables())
     }
 
@@ -153,7 +153,7 @@ impl Feeds {
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
-    pub(super) fn orders(&self) -> Result<Vec<FactorOrders>> {
+    pub(in crate::train) fn orders(&self) -> Result<Vec<FactorOrders>> {
         self.scored().map(|sampler| sampler.orders()).collect()
     }
 
@@ -165,7 +165,7 @@ impl Feeds {
     ///
     /// # Safety
     /// The locks of [`tables`](Self::tables) are held.
-    pub(super) unsafe fn draw_scored<R: rand::Rng>(
+    pub(in crate::train) unsafe fn draw_scored<R: rand::Rng>(
         &self,
         among: Option<Among<'_>>,
         count: usize,

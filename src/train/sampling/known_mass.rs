@@ -14,14 +14,14 @@ const EVERY: usize = 64;
 
 /// The weight of all pairs before each [`EVERY`]th, counted from 0; sums wrap around, their differences do not.
 #[derive(Debug, Clone)]
-pub(super) struct KnownMass(Vec<u64>);
+pub(in crate::train) struct KnownMass(Vec<u64>);
 
 impl KnownMass {
     /// Adds up the weights of pairs; the weight of all items before item `i` is `before[i]`.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) if there is no memory for the sums.
-    pub(super) fn new(before: &[u64], pairs: &Csr) -> Result<KnownMass> {
+    pub(in crate::train) fn new(before: &[u64], pairs: &Csr) -> Result<KnownMass> {
         let mut sums = vec_for(&[pairs.len() / EVERY + 1])?;
         let mut sum = 0;
         sums.push(sum);
@@ -45,14 +45,20 @@ impl KnownMass {
     }
 
     /// The weight of what a user knows, whose row has this number.
-    pub(super) fn of_row(&self, before: &[u64], pairs: &Csr, row: usize) -> u64 {
+    pub(in crate::train) fn of_row(&self, before: &[u64], pairs: &Csr, row: usize) -> u64 {
         let (start, end) = (pairs.indptr()[row], pairs.indptr()[row + 1]);
         let first = self.up_to(before, pairs, start);
         self.up_to(before, pairs, end).wrapping_sub(first)
     }
 
     /// The item that the user does not know on which `rank` falls, if unknown items lie side by side.
-    pub(super) fn unknown_at(&self, before: &[u64], pairs: &Csr, row: usize, rank: u64) -> u32 {
+    pub(in crate::train) fn unknown_at(
+        &self,
+        before: &[u64],
+        pairs: &Csr,
+        row: usize,
+        rank: u64,
+    ) -> u32 {
         let (mut start, end) = (pairs.indptr()[row], pairs.indptr()[row + 1]);
         let first = self.up_to(before, pairs, start);
         let mut known = 0;

@@ -21,7 +21,7 @@ const SPARE: usize = 16;
 
 /// The positives of each user, sorted and distinct.
 #[derive(Debug, Clone)]
-pub(super) struct Positives {
+pub(in crate::train) struct Positives {
     /// Which user each row is of, rising; `None` if every user up to the last has a row.
     users: Option<Vec<u32>>,
     rows: Csr,
@@ -33,7 +33,7 @@ pub(super) struct Positives {
 
 /// What a user knows.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct KnownItems<'a> {
+pub(in crate::train) struct KnownItems<'a> {
     /// Where the items are, and the number of their row: most draws read the filter alone.
     row: Option<(&'a Csr, usize)>,
     filter: &'a [u64],
@@ -43,25 +43,25 @@ pub(super) struct KnownItems<'a> {
 
 impl<'a> KnownItems<'a> {
     /// Knows nothing.
-    pub(super) const NOTHING: KnownItems<'static> = KnownItems {
+    pub(in crate::train) const NOTHING: KnownItems<'static> = KnownItems {
         row: None,
         filter: &[],
         is_bitmap: true,
     };
 
     /// The items, rising.
-    pub(super) fn row(&self) -> &'a [u32] {
+    pub(in crate::train) fn row(&self) -> &'a [u32] {
         self.row.map_or(&[], |(rows, number)| rows.row(number))
     }
 
     /// The pairs of all users, and the number of the row; `None` if nothing is known.
-    pub(super) fn place(&self) -> Option<(&'a Csr, usize)> {
+    pub(in crate::train) fn place(&self) -> Option<(&'a Csr, usize)> {
         self.row
     }
 
     /// Whether this item is known.
     #[inline(always)]
-    pub(super) fn contains(&self, item: u32) -> bool {
+    pub(in crate::train) fn contains(&self, item: u32) -> bool {
         let words = self.filter.len();
         let at = (item / 64) as usize & words.wrapping_sub(1);
         // Of no words there is none at any place.
@@ -77,7 +77,7 @@ impl Positives {
     ///
     /// # Errors
     /// As [`Csr::from_pairs`].
-    pub(super) fn new(users: &[u32], items: &[u32], n_items: u32) -> Result<Positives> {
+    pub(in crate::train) fn new(users: &[u32], items: &[u32], n_items: u32) -> Result<Positives> {
         let n_users = users
             .iter()
             .max()
@@ -128,7 +128,7 @@ impl Positives {
 
     /// What a user knows.
     #[inline(always)]
-    pub(super) fn of_user(&self, user: u32) -> KnownItems<'_> {
+    pub(in crate::train) fn of_user(&self, user: u32) -> KnownItems<'_> {
         let row = match &self.users {
             None => user as usize,
             Some(users) => match users.binary_search(&user) {
@@ -147,12 +147,12 @@ impl Positives {
     }
 
     /// The pairs of all users.
-    pub(super) fn pairs(&self) -> &Csr {
+    pub(in crate::train) fn pairs(&self) -> &Csr {
         &self.rows
     }
 
     /// Every user that has a row, and the row.
-    pub(super) fn rows(&self) -> impl Iterator<Item = (u32, &[u32])> {
+    pub(in crate::train) fn rows(&self) -> impl Iterator<Item = (u32, &[u32])> {
         (0..self.rows.n_users()).map(|row| {
             let user = self.users.as_ref().map_or(row as u32, |users| users[row]);
             (user, self.rows.row(row))

@@ -1,5 +1,5 @@
 //! Samples of different lengths by plans, one sample a batch: what a worker runs for
-//! [`fit_function`](super::fit_function) where a loss has a program and lengths occur again.
+//! [`fit_function`](crate::train::fit_function) where a loss has a program and lengths occur again.
 //!
 //! There is an executor for each set of lengths, made when a sample first has them. Gradients stay in its
 //! memory until they are applied, right after the run.
@@ -10,13 +10,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::data::Feeds;
 use super::function_step::{Departure, FunctionLoss, LENGTHS, does_not_fit};
-use super::input_buffer::InputBuffer;
 use super::plan_step;
-use super::samples::Samples;
-use super::trained::TrainedTable;
-use super::worker::BatchStep;
 use crate::array::{Shape, Slice};
 use crate::error::{Error, Result};
 use crate::exec::{ExecutorSet, SampleProgram};
@@ -24,9 +19,14 @@ use crate::ir::Datum;
 use crate::optim::gradient::Access;
 use crate::optim::{Optimizer, State};
 use crate::rules::check_indices;
+use crate::train::data::feeds::Feeds;
+use crate::train::data::input_buffer::InputBuffer;
+use crate::train::samples::Samples;
+use crate::train::trained::TrainedTable;
+use crate::train::worker::BatchStep;
 
 /// Samples by plans. See the [module documentation](self).
-pub(super) struct SamplePlanStep<'a> {
+pub(in crate::train) struct SamplePlanStep<'a> {
     loss: &'a FunctionLoss,
     program: &'a SampleProgram,
     /// The shape of each feed's value.
@@ -46,7 +46,7 @@ impl<'a> SamplePlanStep<'a> {
     ///
     /// # Errors
     /// [`Error::Memory`] if there is not the memory.
-    pub(super) fn new(
+    pub(in crate::train) fn new(
         loss: &'a FunctionLoss,
         program: &'a SampleProgram,
         feeds: &Feeds,

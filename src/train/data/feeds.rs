@@ -11,15 +11,15 @@ use super::column::ColumnValues;
 use super::drawer::{DrawRows, Drawer};
 use super::input_buffer::InputBuffer;
 use super::mapped::Mapped;
-use super::sampling::Sampler;
 use super::source::Source;
 use crate::array::{DType, Shape, Type, size};
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, check_input};
+use crate::train::sampling::Sampler;
 
 /// A leaf of the program that is filled for every batch.
 #[derive(Debug)]
-pub(super) enum Feed {
+pub(in crate::train) enum Feed {
     /// From a column, `row` elements a sample.
     Column { data: ColumnValues, row: usize },
     /// With items that are drawn, so many a sample. The name is that of the input.
@@ -34,7 +34,7 @@ pub(super) enum Feed {
 
 impl Feed {
     /// What draws it, or draws what it is chosen from.
-    pub(super) fn sampler(&self) -> Option<&Sampler> {
+    pub(in crate::train) fn sampler(&self) -> Option<&Sampler> {
         match self {
             Feed::Drawn {
                 by: Drawer::Items { sampler, .. },
@@ -51,7 +51,7 @@ impl Feed {
 
 /// All feeds of a run, checked.
 #[derive(Debug)]
-pub(super) struct Feeds {
+pub(in crate::train) struct Feeds {
     /// One for each input, in the program's order.
     pub feeds: Vec<Feed>,
     /// Samples.
@@ -287,7 +287,7 @@ impl Feeds {
     /// # Errors
     /// [`Error::Value`], [`Error::Shape`], [`Error::Type`] naming the input that has no
     /// source, two or an unfit one, or the columns of different length.
-    pub(super) fn new<'a>(
+    pub(in crate::train) fn new<'a>(
         inputs: impl Iterator<Item = &'a Leaf> + Clone,
         sources: &[(u64, Source)],
     ) -> Result<Self> {
@@ -356,7 +356,7 @@ impl Feeds {
     }
 
     /// The inputs' shapes for a batch.
-    pub(super) fn shapes(&self, batch: usize) -> Vec<Shape> {
+    pub(in crate::train) fn shapes(&self, batch: usize) -> Vec<Shape> {
         let shape = |ty: &Type| {
             let mut shape = ty.shape.clone();
             shape[0] = batch;
@@ -369,7 +369,7 @@ impl Feeds {
     ///
     /// # Errors
     /// [`Error::Memory`] if there is not so much.
-    pub(super) fn buffers(&self, count: usize) -> Result<Vec<InputBuffer>> {
+    pub(in crate::train) fn buffers(&self, count: usize) -> Result<Vec<InputBuffer>> {
         let shapes = self.shapes(count).into_iter().zip(&self.types);
         shapes
             .map(|(shape, ty)| {
@@ -382,24 +382,24 @@ impl Feeds {
     }
 
     /// The shape of each input's value in a sample.
-    pub(super) fn sample_shapes(&self) -> impl Iterator<Item = Shape> + '_ {
+    pub(in crate::train) fn sample_shapes(&self) -> impl Iterator<Item = Shape> + '_ {
         self.types
             .iter()
             .map(|ty| Shape::from_slice(&ty.shape[1..]))
     }
 
     /// Elements of each input in a sample.
-    pub(super) fn rows(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(in crate::train) fn rows(&self) -> impl Iterator<Item = usize> + '_ {
         self.types.iter().map(|ty| size(&ty.shape[1..]))
     }
 
     /// The shape of an input's value in a sample.
-    pub(super) fn sample_shape(&self, feed: usize) -> Shape {
+    pub(in crate::train) fn sample_shape(&self, feed: usize) -> Shape {
         Shape::from_slice(&self.types[feed].shape[1..])
     }
 
     /// Bytes of all inputs in a sample, on average where they differ.
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::train) fn bytes(&self) -> usize {
         let both = self.types.iter().zip(&self.feeds);
         let bytes = both.map(|(ty, feed)| match feed {
             Feed::Drawn { rows, .. } => rows.bytes(),
@@ -413,7 +413,7 @@ impl Feeds {
     ///
     /// # Errors
     /// [`Error::Value`] naming the input.
-    pub(super) fn check_batch_size(&self, batch: usize) -> Result<()> {
+    pub(in crate::train) fn check_batch_size(&self, batch: usize) -> Result<()> {
         let drawn = self.feeds.iter().find_map(|feed| match feed {
             Feed::Drawn {
                 by: Drawer::InBatch { .. },
@@ -435,7 +435,7 @@ impl Feeds {
     ///
     /// # Errors
     /// [`Error::Index`] naming the input and the index.
-    pub(super) fn check<'a>(
+    pub(in crate::train) fn check<'a>(
         &self,
         inputs: impl Iterator<Item = &'a Leaf>,
         bounds: impl Iterator<Item = Option<usize>>,
@@ -473,7 +473,7 @@ impl Feeds {
     }
 
     /// Copies the samples `order` of all columns to `buffers`.
-    pub(super) fn copy(&self, order: &[u32], buffers: &mut [InputBuffer]) {
+    pub(in crate::train) fn copy(&self, order: &[u32], buffers: &mut [InputBuffer]) {
         for (feed, buffer) in self.feeds.iter().zip(buffers.iter_mut()) {
             if let Feed::Column { data, row } = feed {
                 data.copy(*row, order, buffer);
@@ -482,7 +482,7 @@ impl Feeds {
     }
 
     /// The columns that others may write.
-    pub(super) fn mapped(&self) -> impl Iterator<Item = &Mapped> {
+    pub(in crate::train) fn mapped(&self) -> impl Iterator<Item = &Mapped> {
         self.feeds.iter().filter_map(|feed| match feed {
             Feed::Column {
                 data: ColumnValues::Mapped(data),

@@ -12,9 +12,9 @@
 use std::fmt::Debug;
 use std::ops::Range;
 
-use super::spans::Spans;
 use crate::array::{Shape, Slice};
 use crate::error::{Error, Result};
+use crate::train::spans::Spans;
 
 /// Draws items for samples.
 ///
@@ -97,13 +97,13 @@ pub trait CustomSampler: Debug + Send + Sync {
 /// Samples for which items are drawn.
 #[derive(Debug)]
 pub struct SampleBlock<'a> {
-    pub(super) seed: u64,
-    pub(super) count: usize,
-    pub(super) spans: Spans<'a>,
+    pub(in crate::train) seed: u64,
+    pub(in crate::train) count: usize,
+    pub(in crate::train) spans: Spans<'a>,
     /// The shape of what is drawn for a sample, if that is the same for all.
-    pub(super) shape: &'a [usize],
+    pub(in crate::train) shape: &'a [usize],
     /// What each column has for all samples, and its shape in one.
-    pub(super) columns: &'a [(Slice<'a>, Shape)],
+    pub(in crate::train) columns: &'a [(Slice<'a>, Shape)],
 }
 
 impl<'a> SampleBlock<'a> {
@@ -153,7 +153,7 @@ impl<'a> SampleBlock<'a> {
 ///
 /// # Errors
 /// What the sampler reports, and [`Error::Index`] for an item that is not below `n`.
-pub(super) fn fill(
+pub(in crate::train) fn fill(
     name: &str,
     (sampler, n): (&dyn CustomSampler, u32),
     block: &SampleBlock<'_>,

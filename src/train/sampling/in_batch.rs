@@ -12,12 +12,12 @@
 use rand::Rng;
 
 use super::positives::KnownItems;
-use super::sampling::{Sampler, TRIES, below};
-use super::spans::Spans;
+use super::{Sampler, TRIES, below};
+use crate::train::spans::Spans;
 
 /// Items, and for whom they are drawn.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct BatchItems<'a> {
+pub(in crate::train) struct BatchItems<'a> {
     /// The item of each sample.
     pub items: &'a [u32],
     pub users: Option<&'a [u32]>,
@@ -26,7 +26,7 @@ pub(super) struct BatchItems<'a> {
 }
 
 /// Draws for samples; `sampler` says what users know.
-pub(super) fn fill<R: Rng>(
+pub(in crate::train) fn fill<R: Rng>(
     sampler: &Sampler,
     rng: &mut R,
     samples: BatchItems<'_>,

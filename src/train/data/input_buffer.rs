@@ -5,14 +5,14 @@ use crate::error::Result;
 
 /// Values of an input for some samples.
 #[derive(Debug)]
-pub(super) enum InputBuffer {
+pub(in crate::train) enum InputBuffer {
     F32(Vec<f32>),
     F64(Vec<f64>),
     U32(Vec<u32>),
 }
 
 impl InputBuffer {
-    pub(super) fn new(ty: &Type) -> Result<Self> {
+    pub(in crate::train) fn new(ty: &Type) -> Result<Self> {
         let n = ty.size();
         Ok(match ty.dtype {
             DType::F32 => InputBuffer::F32(filled(n, 0.0)?),
@@ -23,7 +23,7 @@ impl InputBuffer {
 
     /// `n` elements from `at` on.
     #[inline]
-    pub(super) fn slice(&self, at: usize, n: usize) -> Slice<'_> {
+    pub(in crate::train) fn slice(&self, at: usize, n: usize) -> Slice<'_> {
         match self {
             InputBuffer::F32(v) => Slice::F32(&v[at..at + n]),
             InputBuffer::F64(v) => Slice::F64(&v[at..at + n]),
@@ -31,7 +31,7 @@ impl InputBuffer {
         }
     }
 
-    pub(super) fn indices(&self) -> &[u32] {
+    pub(in crate::train) fn indices(&self) -> &[u32] {
         match self {
             InputBuffer::U32(v) => v,
             _ => &[],
@@ -39,7 +39,7 @@ impl InputBuffer {
     }
 
     /// The elements as words.
-    pub(super) fn words_mut(&mut self) -> &mut [u32] {
+    pub(in crate::train) fn words_mut(&mut self) -> &mut [u32] {
         let (start, count) = match self {
             InputBuffer::F32(v) => (v.as_mut_ptr().cast(), v.len()),
             InputBuffer::F64(v) => (v.as_mut_ptr().cast(), 2 * v.len()),
@@ -53,7 +53,7 @@ impl InputBuffer {
 
     /// A copy of all elements.
     #[cfg(test)]
-    pub(super) fn copy(&self) -> Self {
+    pub(in crate::train) fn copy(&self) -> Self {
         match self {
             InputBuffer::F32(v) => InputBuffer::F32(v.clone()),
             InputBuffer::F64(v) => InputBuffer::F64(v.clone()),

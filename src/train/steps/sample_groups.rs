@@ -13,9 +13,9 @@
 //! Limits: samples that look up few rows; several workers that wait for each other take one sample each. Where a
 //! sample fails, some behind it may have been applied, and some before it not.
 
-use super::input_buffer::InputBuffer;
-use super::worker::STAGED;
 use crate::exec::Lookups;
+use crate::train::data::input_buffer::InputBuffer;
+use crate::train::worker::STAGED;
 
 /// So many samples are run at once; there is a plan for each.
 const SIZES: [usize; 14] = [64, 48, 32, 24, 16, 12, 8, 7, 6, 5, 4, 3, 2, 1];
@@ -44,7 +44,7 @@ struct RowInput {
 
 /// Arranges samples in groups. See the [module documentation](self).
 #[derive(Clone)]
-pub(super) struct SampleGroups {
+pub(in crate::train) struct SampleGroups {
     inputs: Vec<RowInput>,
     /// Rows that a sample looks up.
     rows: usize,
@@ -75,7 +75,7 @@ const _: () = assert!(STAGED < u16::MAX as usize && PLACES <= 1 << 16);
 impl SampleGroups {
     /// Groups by what samples look up; an input has so many elements a sample. `None` if they look up too
     /// much.
-    pub(super) fn new(mut lookups: Lookups, elements: &[usize]) -> Option<Self> {
+    pub(in crate::train) fn new(mut lookups: Lookups, elements: &[usize]) -> Option<Self> {
         // Sorted by table and input.
         lookups.sort_unstable();
         lookups.dedup();
@@ -116,7 +116,7 @@ impl SampleGroups {
 
     /// Limits groups to what a cache holds, where a run of one sample is on so many bytes. Returns the numbers
     /// of samples that are run at once, the largest first.
-    pub(super) fn limit(&mut self, bytes: usize) -> &'static [usize] {
+    pub(in crate::train) fn limit(&mut self, bytes: usize) -> &'static [usize] {
         let fits = |&size: &usize| size == 1 || size.saturating_mul(bytes) <= MOST_BYTES;
         let from = SIZES.iter().position(fits).unwrap_or_default();
         self.sizes = &SIZES[from..];
@@ -124,7 +124,12 @@ impl SampleGroups {
     }
 
     /// Brings the first `count` staged samples into the order of their groups; the buffers are for `room` samples.
-    pub(super) fn arrange(&mut self, staged: &mut [InputBuffer], count: usize, room: usize) {
+    pub(in crate::train) fn arrange(
+        &mut self,
+        staged: &mut [InputBuffer],
+        count: usize,
+        room: usize,
+    ) {
         self.find_places(staged, count);
         self.find_groups();
         self.ends.clear();
@@ -224,7 +229,7 @@ impl SampleGroups {
 
     /// How many of the samples that were arranged are run at once next.
     #[inline]
-    pub(super) fn next(&mut self) -> usize {
+    pub(in crate::train) fn next(&mut self) -> usize {
         while self.left.get(self.at_group) == Some(&0) {
             self.at_group += 1;
         }
@@ -238,7 +243,7 @@ impl SampleGroups {
     }
 
     /// The number of a sample, before they were arranged.
-    pub(super) fn number(&self, sample: usize) -> usize {
+    pub(in crate::train) fn number(&self, sample: usize) -> usize {
         usize::from(self.numbers[sample])
     }
 }
