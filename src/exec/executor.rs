@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::arena::Arena;
-use super::link::{BoundRows, BoundSink, Linked, Linker};
-use super::lookup;
-use super::memory::{Memory, tag};
+use super::plan::arena::Arena;
+use super::plan::link::{BoundRows, BoundSink, Linked, Linker};
+use super::plan::lookup;
+use super::plan::memory::{Memory, tag};
+use super::plan::rows::RowTerms;
+use super::plan::table_rows::RowRecords;
 use super::plan::{Location, Place, Plan, Sink};
-use super::rows::RowTerms;
-use super::table_rows::RowRecords;
 use crate::array::{DType, Slice, Typed, View, ViewMut, size, with_real};
 use crate::error::Result;
 use crate::interrupt::{self, Poller};
@@ -70,7 +70,7 @@ impl Executor {
     ///
     /// # Errors
     /// [`Memory`](crate::Error::Memory) if it cannot be had, [`Value`](crate::Error::Value) if the
-    /// plan does not fit together ([`super::check`]).
+    /// plan does not fit together ([`super::plan::check`]).
     pub(crate) fn new(plan: Arc<Plan>, tables: &[Arc<Table>]) -> Result<Self> {
         let memory = [plan.arena_bytes, plan.register_bytes()];
         let [arena, registers] = memory.map(|bytes| Arena::new(bytes).map(Arc::new));
@@ -222,7 +222,7 @@ impl Executor {
                     let (found, out) = unsafe {
                         (bags.read(index, table.rows(), leaves), out.numbers_mut::<T>())
                     };
-                    super::bags::sum(table, found.0, found.1, out)?;
+                    super::plan::bags::sum(table, found.0, found.1, out)?;
                 }),
                 Linked::GatherDot {
                     table,
@@ -359,7 +359,7 @@ impl Executor {
                         Term::new(term.scale.as_ref().map(numbers), numbers(&term.rows))
                     };
                     let terms: SmallVec<[Term<&[T]>; 4]> = part.terms.iter().map(read).collect();
-                    super::bags::write_out(bags, weights, &terms, size(&ty.shape[1..]), out)?;
+                    super::plan::bags::write_out(bags, weights, &terms, size(&ty.shape[1..]), out)?;
                 });
             }
         }

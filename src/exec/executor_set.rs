@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxBuildHasher;
 
-use super::arena::Arena;
 use super::executor::Executor;
 use super::plan::Plan;
+use super::plan::arena::Arena;
 use crate::array::Shape;
 use crate::error::Result;
 use crate::table::Table;

@@ -9,7 +9,7 @@ use std::ops::{ControlFlow, Deref};
 
 use smallvec::SmallVec;
 
-use super::last_uses::LastUses;
+use super::plan::last_uses::LastUses;
 use crate::array::{Array, Type, View};
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;

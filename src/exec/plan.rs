@@ -1,14 +1,33 @@
 //! Plans: a program for concrete shapes, ready to run.
 //!
 //! A plan is plain data (`Send + Sync`) and says where every value lives and in which
-//! order which kernels run. It is made by [`super::lower`] and run by any number of
+//! order which kernels run. It is made by [`lower`] and run by any number of
 //! [`Executor`](super::Executor)s at once, each with its own arena.
+
+pub(super) mod analysis;
+pub(super) mod arena;
+pub(super) mod bags;
+pub(super) mod check;
+pub(super) mod fused_group;
+pub(super) mod last_uses;
+pub(super) mod link;
+pub(super) mod lookup;
+pub(super) mod lower;
+pub(super) mod memory;
+pub(super) mod place;
+pub(super) mod repeated_lookups;
+pub(super) mod rows;
+pub(super) mod rows_in_place;
+pub(super) mod schedule;
+pub(super) mod slices;
+pub(super) mod table_rows;
+pub(super) mod tiles;
 
 use smallvec::SmallVec;
 
-use super::rows::{Bags, RowTerms};
 use crate::array::{Array, Type};
 use crate::rules::{Kernel, OpRef};
+use rows::{Bags, RowTerms};
 
 /// Elements of a fused block: small enough that a few registers stay in the first-level
 /// cache.
@@ -51,7 +70,7 @@ pub(super) struct Fused {
     pub out: FusedOperand,
 }
 
-/// An operand of a group that is repeated in a register (see [`tiles`](super::tiles)).
+/// An operand of a group that is repeated in a register (see [`tiles`]).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowTile {
     /// Among the group's externals.

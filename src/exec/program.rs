@@ -7,15 +7,15 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::analysis::Request;
 use super::executor::Executor;
 #[cfg(feature = "python")]
 use super::leaf::check_input;
 use super::leaf::{Leaf, Length, check_lengths};
-use super::lower::lower;
-use super::per_sample::{Lookups, per_sample};
+use super::plan::analysis::Request;
+use super::plan::lower::lower;
 use super::plan::{Plan, Wrt};
 use super::plan_cache::Plans;
+use super::sample::per_sample::{Lookups, per_sample};
 #[cfg(feature = "python")]
 use crate::array::Array;
 use crate::array::{Shape, Slice, Type};

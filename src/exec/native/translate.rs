@@ -35,7 +35,7 @@ use super::segment::PendingSegment;
 use super::unsupported::{Translated, Unsupported};
 use super::word::{RawSlot, Word};
 use crate::array::DType;
-use crate::exec::last_uses::LastUses;
+use crate::exec::plan::last_uses::LastUses;
 use crate::ir::{
     Block, Cfg, Datum, Expression, Function, Instruction, Ranges, ScalarOperator as S, Terminator,
     ValueId,

@@ -16,8 +16,8 @@ use std::collections::{BTreeMap, HashMap};
 use smallvec::SmallVec;
 
 use super::check::interval;
-use super::plan::{Location, Place, Plan, Sink, Step};
 use super::rows::{Bags, RowTerms};
+use super::{Location, Place, Plan, Sink, Step};
 use crate::optim::gradient::Term;
 use crate::simd::dot::LONG;
 
@@ -154,7 +154,7 @@ fn places(step: &Step) -> SmallVec<[&Place; 8]> {
 
 impl Plan {
     /// Whether rows of tables are read where they are.
-    pub(super) fn reads_rows_in_place(&self) -> bool {
+    pub(in crate::exec) fn reads_rows_in_place(&self) -> bool {
         let parts = self.sinks.iter().flatten().flat_map(parts);
         parts
             .flat_map(|part| &part.terms)

@@ -32,7 +32,7 @@ use crate::table::Table;
 
 /// Copies of rows of a table at the indices of operand 1. See the [module documentation](self).
 #[derive(Debug)]
-pub(super) struct TableRows {
+pub(in crate::exec) struct TableRows {
     table: Arc<Table>,
     site: LookupSite,
 }
@@ -43,7 +43,7 @@ impl TableRows {
     /// # Safety
     /// It is evaluated only while the lock of the table is held, for this thread alone or shared with
     /// others that reach the table by moves.
-    pub(super) unsafe fn new(table: Arc<Table>, site: LookupSite) -> Self {
+    pub(in crate::exec) unsafe fn new(table: Arc<Table>, site: LookupSite) -> Self {
         TableRows { table, site }
     }
 }
@@ -140,7 +140,7 @@ impl RowRecords {
     ///
     /// # Errors
     /// [`Error::Memory`] if there is not the memory.
-    pub(super) fn resize(&mut self, count: usize, width: usize) -> Result<()> {
+    pub(in crate::exec) fn resize(&mut self, count: usize, width: usize) -> Result<()> {
         fn all<T: Copy + Default>(to: &mut Vec<T>, count: usize) -> Result<()> {
             reserve::grow(to, count.saturating_sub(to.len()))?;
             to.resize(count, T::default());
@@ -154,14 +154,14 @@ impl RowRecords {
     }
 
     /// The rows' numbers.
-    pub(super) fn indices(&self) -> &[u32] {
+    pub(in crate::exec) fn indices(&self) -> &[u32] {
         match self {
             RowRecords::F32(indices, _) | RowRecords::F64(indices, _) => indices,
         }
     }
 
     /// The rows, of type `T`.
-    pub(super) fn rows<T: Typed>(&self) -> &[T] {
+    pub(in crate::exec) fn rows<T: Typed>(&self) -> &[T] {
         T::slice(match self {
             RowRecords::F32(_, rows) => Slice::F32(rows),
             RowRecords::F64(_, rows) => Slice::F64(rows),
@@ -169,7 +169,7 @@ impl RowRecords {
     }
 
     /// The rows' numbers and the rows, for writing.
-    pub(super) fn parts_mut(&mut self) -> (&mut [u32], SliceMut<'_>) {
+    pub(in crate::exec) fn parts_mut(&mut self) -> (&mut [u32], SliceMut<'_>) {
         match self {
             RowRecords::F32(indices, rows) => (indices, SliceMut::F32(rows)),
             RowRecords::F64(indices, rows) => (indices, SliceMut::F64(rows)),
@@ -218,7 +218,7 @@ impl RowCollection {
     }
 
     /// What comes is of another sample.
-    pub(super) fn begin_sample(&mut self) {
+    pub(in crate::exec) fn begin_sample(&mut self) {
         if let Some(lookups) = &mut self.lookups {
             lookups.clear();
         }
@@ -243,7 +243,10 @@ thread_local! {
 }
 
 /// Runs `work`, in which the rows of gradients are appended to `records`.
-pub(super) fn collecting<R>(records: &mut Vec<RowCollection>, work: impl FnOnce() -> R) -> R {
+pub(in crate::exec) fn collecting<R>(
+    records: &mut Vec<RowCollection>,
+    work: impl FnOnce() -> R,
+) -> R {
     /// Gives the records back, also if the work panics.
     struct Collecting<'r>(&'r mut Vec<RowCollection>);
     impl Drop for Collecting<'_> {

@@ -10,14 +10,14 @@ use crate::array::Shape;
 
 /// What is scheduled: instruction numbers.
 #[derive(Debug, PartialEq)]
-pub(super) enum Unit {
+pub(in crate::exec) enum Unit {
     One(usize),
     Group(Vec<usize>),
 }
 
 impl Unit {
     /// The instructions that it is made of.
-    pub(super) fn members(&self) -> &[usize] {
+    pub(in crate::exec) fn members(&self) -> &[usize] {
         match self {
             Unit::One(n) => std::slice::from_ref(n),
             Unit::Group(members) => members,
@@ -59,7 +59,7 @@ impl Computable {
 /// Orders the instructions `0..users.len()` for which `scheduled` holds. `users[i]` lists
 /// who reads `i` (once per read), `waits[i]` counts what `i` reads, and `shape(i)` is the
 /// shape of an operator that may join a group.
-pub(super) fn schedule(
+pub(in crate::exec) fn schedule(
     users: &[Vec<usize>],
     mut waits: Vec<usize>,
     scheduled: impl Fn(usize) -> bool,

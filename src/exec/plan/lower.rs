@@ -7,10 +7,10 @@
 
 use super::analysis::{Analysis, Request};
 use super::place::Placer;
-use super::plan::{Plan, Sink};
 use super::rows::{self, Returned};
 use super::schedule::Unit;
 use super::slices;
+use super::{Plan, Sink};
 use crate::array::{DType, Type};
 use crate::error::Result;
 use crate::ir::{Lengths, ValueId, simplified, specialize};
@@ -21,7 +21,7 @@ use crate::reserve;
 /// # Errors
 /// Whatever an operator reports about the leaves' types, and [`Shape`](crate::Error::Shape) if a
 /// rule gives a product of the wrong type for them.
-pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
+pub(in crate::exec) fn lower(request: Request<'_>) -> Result<Plan> {
     let products = request.products.into_iter().flatten();
     let special = specialize(request.function, &request.leaves, products)?;
     // What gradients there are, of which tables.

@@ -18,7 +18,7 @@ use crate::rules::{
 };
 
 /// What to plan.
-pub(super) struct Request<'a> {
+pub(in crate::exec) struct Request<'a> {
     pub function: &'a Function,
     /// What rules made in it.
     pub products: [&'a [Product]; 2],
@@ -39,35 +39,35 @@ pub(super) struct Request<'a> {
 /// An instruction that is scheduled. What its operator says of itself is asked once: one of
 /// another crate may say something else the next time, and then parts of a plan would not fit
 /// each other.
-pub(super) struct Scheduled<'f> {
-    pub(super) result: ValueId,
-    pub(super) op: &'f OpRef,
-    pub(super) args: &'f [ValueId],
+pub(in crate::exec) struct Scheduled<'f> {
+    pub(in crate::exec) result: ValueId,
+    pub(in crate::exec) op: &'f OpRef,
+    pub(in crate::exec) args: &'f [ValueId],
     /// For each operand, whether its value is read.
-    pub(super) reads: SmallVec<[bool; 4]>,
+    pub(in crate::exec) reads: SmallVec<[bool; 4]>,
     /// The kernel by which it may join a group.
-    pub(super) kernel: Option<Kernel>,
+    pub(in crate::exec) kernel: Option<Kernel>,
 }
 
-pub(super) struct Analysis<'f> {
-    pub(super) function: &'f Function,
-    pub(super) request: &'f Request<'f>,
+pub(in crate::exec) struct Analysis<'f> {
+    pub(in crate::exec) function: &'f Function,
+    pub(in crate::exec) request: &'f Request<'f>,
     /// Which parameter a value is.
-    pub(super) leaf: HashMap<ValueId, usize>,
-    pub(super) constant: HashMap<ValueId, usize>,
-    pub(super) constants: Vec<Array>,
+    pub(in crate::exec) leaf: HashMap<ValueId, usize>,
+    pub(in crate::exec) constant: HashMap<ValueId, usize>,
+    pub(in crate::exec) constants: Vec<Array>,
     /// The instructions in program order.
-    pub(super) nodes: Vec<Scheduled<'f>>,
+    pub(in crate::exec) nodes: Vec<Scheduled<'f>>,
     /// Which instruction defines a value.
-    pub(super) node_of: Vec<Option<usize>>,
+    pub(in crate::exec) node_of: Vec<Option<usize>>,
     /// The value whose memory holds a value's elements.
-    pub(super) base: Vec<ValueId>,
+    pub(in crate::exec) base: Vec<ValueId>,
     /// How often a value is read, results included.
-    pub(super) uses: Vec<u32>,
+    pub(in crate::exec) uses: Vec<u32>,
 }
 
 impl<'f> Analysis<'f> {
-    pub(super) fn new(function: &'f Function, request: &'f Request<'f>) -> Result<Self> {
+    pub(in crate::exec) fn new(function: &'f Function, request: &'f Request<'f>) -> Result<Self> {
         let (block, results) = function.straight()?;
         let count = function.kinds.len();
         let mut low = Analysis {
@@ -181,7 +181,7 @@ impl<'f> Analysis<'f> {
     /// Rows with their terms. A sum of rows is several terms, and rows that are a product of a number
     /// and a row each (the gradient of a dot product) are not computed: whoever applies the gradient
     /// multiplies in passing.
-    pub(super) fn rows(
+    pub(in crate::exec) fn rows(
         &self,
         parameter: &Type,
         returned: &[ReturnedRows],
@@ -222,7 +222,7 @@ impl<'f> Analysis<'f> {
     }
 
     /// Operands whose values `node` reads.
-    pub(super) fn read<'n>(
+    pub(in crate::exec) fn read<'n>(
         &self,
         node: &'n Scheduled<'f>,
     ) -> impl Iterator<Item = ValueId> + use<'n, 'f> {
@@ -236,7 +236,7 @@ impl<'f> Analysis<'f> {
     }
 
     /// Whether a node looks up rows of a table directly.
-    pub(super) fn is_table_gather(&self, node: &Scheduled<'f>) -> Option<usize> {
+    pub(in crate::exec) fn is_table_gather(&self, node: &Scheduled<'f>) -> Option<usize> {
         let &[table, index] = node.args else {
             return None;
         };
@@ -250,7 +250,7 @@ impl<'f> Analysis<'f> {
 
     /// Whether a node sums rows of a table directly, in bags that an index chooses: the table, the index
     /// and the bags.
-    pub(super) fn is_table_bag(
+    pub(in crate::exec) fn is_table_bag(
         &self,
         node: &Scheduled<'f>,
     ) -> Option<(usize, ValueId, Bags<ValueId>)> {
@@ -276,7 +276,7 @@ impl<'f> Analysis<'f> {
         Some((table, index, bags))
     }
 
-    pub(super) fn table_of(&self, value: ValueId) -> Option<usize> {
+    pub(in crate::exec) fn table_of(&self, value: ValueId) -> Option<usize> {
         let leaf = self.leaf.get(&value)?;
         self.request.tables[*leaf]
     }
@@ -284,7 +284,11 @@ impl<'f> Analysis<'f> {
     /// The tables that are read whole and whose copies are kept, each with the value that it is. A small
     /// table is copied as fast as its version is compared, and large ones would fill the memory: a copy
     /// belongs to each executor.
-    pub(super) fn kept_tables(&self, units: &[Unit], roots: &[ValueId]) -> Vec<(usize, ValueId)> {
+    pub(in crate::exec) fn kept_tables(
+        &self,
+        units: &[Unit],
+        roots: &[ValueId],
+    ) -> Vec<(usize, ValueId)> {
         const LEAST: usize = 64;
         const MOST: usize = 1 << 24;
         let (mut kept, mut met) = (Vec::new(), HashSet::new());
@@ -315,7 +319,7 @@ impl<'f> Analysis<'f> {
 
     /// Lookups whose rows a dot product is the first to read: they wait for it, and both are
     /// one step.
-    pub(super) fn in_passing(&self, units: &[Unit]) -> HashSet<usize> {
+    pub(in crate::exec) fn in_passing(&self, units: &[Unit]) -> HashSet<usize> {
         let mut waiting: HashSet<usize> = HashSet::new();
         let mut met: HashSet<ValueId> = HashSet::new();
         if !self.request.fuse {
@@ -341,7 +345,7 @@ impl<'f> Analysis<'f> {
     }
 
     /// The nodes whose values the roots need.
-    pub(super) fn needed(&self, roots: &[ValueId]) -> Vec<bool> {
+    pub(in crate::exec) fn needed(&self, roots: &[ValueId]) -> Vec<bool> {
         let mut needed = vec![false; self.nodes.len()];
         let mark = |v: ValueId, needed: &mut Vec<bool>| {
             if let Some(n) = self.node_of[self.base[v as usize] as usize] {
@@ -375,7 +379,7 @@ impl<'f> Analysis<'f> {
     ///
     /// # Errors
     /// [`Index`](crate::Error::Index) if a constant index is out of range.
-    pub(super) fn bounds<'r>(
+    pub(in crate::exec) fn bounds<'r>(
         &self,
         gradients: impl Iterator<Item = (&'r Vec<RowTerms<ValueId>>, usize)>,
     ) -> Result<Vec<Option<usize>>> {
@@ -421,7 +425,7 @@ impl<'f> Analysis<'f> {
     }
 
     /// The units in order.
-    pub(super) fn order(&self, needed: &[bool]) -> Vec<Unit> {
+    pub(in crate::exec) fn order(&self, needed: &[bool]) -> Vec<Unit> {
         let mut users = vec![Vec::new(); self.nodes.len()];
         let mut waits = vec![0; self.nodes.len()];
         let scheduled = |n: usize| needed[n] && !self.is_alias(&self.nodes[n]);
@@ -449,7 +453,11 @@ impl<'f> Analysis<'f> {
 
 /// The kernel of an operator that may join a group: one that computes each element alone, from
 /// operands that broadcast to its result and have its element type.
-pub(super) fn elementwise(op: &dyn Operator, args: &[&Type], out: &Type) -> Option<Kernel> {
+pub(in crate::exec) fn elementwise(
+    op: &dyn Operator,
+    args: &[&Type],
+    out: &Type,
+) -> Option<Kernel> {
     let kernel = Kernel::of(op, out.dtype, args.len())?;
     let shapes = args.iter().map(|t| &t.shape[..]);
     let fits = args.iter().all(|t| t.dtype == out.dtype)

@@ -18,7 +18,7 @@ pub enum LossArgument {
 ///
 /// # Errors
 /// [`Error::Value`].
-pub(super) fn check_parameters(arguments: &[LossArgument], tables: usize) -> Result<()> {
+pub(in crate::exec) fn check_parameters(arguments: &[LossArgument], tables: usize) -> Result<()> {
     for (at, argument) in arguments.iter().enumerate() {
         if let LossArgument::Parameter(number) = argument
             && *number >= tables

@@ -9,7 +9,7 @@
 //! rows. An operand with one number for each row is no tile: such a group runs row by row.
 
 use super::memory::Address;
-use super::plan::{BLOCK, FusedOperand, Group, Place, RowTile};
+use super::{BLOCK, FusedOperand, Group, Place, RowTile};
 use crate::array::Broadcast;
 
 /// Fewest rows of a group that has tiles: to fill these takes as long as some calls of kernels.
@@ -22,7 +22,7 @@ impl Group {
     }
 
     /// Elements of a row, if tiles can be made of all values that are shorter than the group.
-    pub(super) fn tiled_row(&self) -> Option<usize> {
+    pub(in crate::exec) fn tiled_row(&self) -> Option<usize> {
         let mut short = self.externals.iter().filter(|place| self.is_short(place));
         let first = short.next()?;
         let row = first.ty.size();
@@ -38,7 +38,7 @@ impl Group {
 
     /// Makes tiles of the values that are shorter than the group, in registers from `registers` on, and returns the
     /// number of registers then.
-    pub(super) fn tile(&mut self, mut registers: usize) -> usize {
+    pub(in crate::exec) fn tile(&mut self, mut registers: usize) -> usize {
         if self.tiled_row().is_none() {
             return registers;
         }
@@ -60,7 +60,7 @@ impl Group {
 }
 
 /// A tile with addresses.
-pub(super) struct LinkedTile {
+pub(in crate::exec) struct LinkedTile {
     pub row: Address,
     /// Bytes of a row.
     pub bytes: usize,
@@ -72,7 +72,7 @@ impl LinkedTile {
     ///
     /// # Safety
     /// The row is live and initialised, and the register has room for the copies, apart from the row.
-    pub(super) unsafe fn fill(&self, leaves: &[*const u8], room: usize) {
+    pub(in crate::exec) unsafe fn fill(&self, leaves: &[*const u8], room: usize) {
         let row = self.row.start(leaves).cast_const();
         // SAFETY: by the conditions of this function.
         unsafe { row.copy_to_nonoverlapping(self.register, self.bytes) };

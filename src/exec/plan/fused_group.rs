@@ -13,7 +13,7 @@ use crate::rules::{Kernel, MOST_OPERANDS, Operand};
 
 /// One operand or result of a fused operator.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Stream {
+pub(in crate::exec) enum Stream {
     /// A block-sized register.
     Register(*mut u8),
     /// Advances with the block; the number is the external's.
@@ -23,14 +23,14 @@ pub(super) enum Stream {
 }
 
 /// One fused operator.
-pub(super) struct Micro {
+pub(in crate::exec) struct Micro {
     pub kernel: Kernel,
     pub args: SmallVec<[Stream; 3]>,
     pub out: Stream,
 }
 
 /// A fused group.
-pub(super) struct LinkedGroup {
+pub(in crate::exec) struct LinkedGroup {
     pub ops: Vec<Micro>,
     /// Filled before the operators run.
     pub tiles: Vec<LinkedTile>,
@@ -45,7 +45,7 @@ pub(super) struct LinkedGroup {
 
 impl LinkedGroup {
     /// Computes it, block by block.
-    pub(super) fn run(&self, scratch: &mut [usize], leaves: &[*const u8]) {
+    pub(in crate::exec) fn run(&self, scratch: &mut [usize], leaves: &[*const u8]) {
         let run = self.length;
         let item = self.dtype.size();
         let start = |address: Address, at: usize| address.start(leaves).wrapping_add(at * item);

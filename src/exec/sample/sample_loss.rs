@@ -2,7 +2,7 @@
 //!
 //! Parameters are arrays to the function. Where it only looks rows up in one, by integers, neither is
 //! the array made nor a gradient of its shape: rows are copied of the table, and the gradient is records
-//! of rows ([`table_rows`](super::table_rows)). So it is with a slice of at most half of the rows
+//! of rows ([`table_rows`](crate::exec::plan::table_rows)). So it is with a slice of at most half of the rows
 //! ([`slices`]). Any other parameter is passed as an array, a copy that serves a batch, and has a gradient
 //! of its shape. That is how graphs do it, too.
 
@@ -10,10 +10,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::loss_argument::{LossArgument, check_parameters};
-use super::repeated_lookups::{Indices, LookupSite};
 use super::sample_program::SampleProgram;
-use super::table_rows::{RowCollection, TableRows, collecting};
-use super::{Compiled, Outcome, slices};
+use crate::exec::plan::repeated_lookups::{Indices, LookupSite};
+use crate::exec::plan::slices;
+use crate::exec::plan::table_rows::{RowCollection, TableRows, collecting};
+use crate::exec::{Compiled, Outcome};
 use smallvec::SmallVec;
 
 use crate::array::{Array, DType};

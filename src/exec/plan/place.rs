@@ -10,26 +10,26 @@ use smallvec::SmallVec;
 
 use super::analysis::Analysis;
 use super::arena::Offsets;
-use super::plan::{DotRows, Fused, FusedOperand, Group, Location, Place, Step};
+use super::{DotRows, Fused, FusedOperand, Group, Location, Place, Step};
 use crate::array::Type;
 use crate::ir::ValueId;
 
 /// Gives values their places while walking the units.
-pub(super) struct Placer<'l, 'f> {
-    pub(super) low: &'l Analysis<'f>,
-    pub(super) layout: Offsets,
-    pub(super) peak: usize,
-    pub(super) places: HashMap<ValueId, usize>,
+pub(in crate::exec) struct Placer<'l, 'f> {
+    pub(in crate::exec) low: &'l Analysis<'f>,
+    pub(in crate::exec) layout: Offsets,
+    pub(in crate::exec) peak: usize,
+    pub(in crate::exec) places: HashMap<ValueId, usize>,
     /// The last unit that reads each base value; `usize::MAX` for results.
-    pub(super) last: HashMap<ValueId, usize>,
-    pub(super) steps: Vec<Step>,
-    pub(super) registers: usize,
+    pub(in crate::exec) last: HashMap<ValueId, usize>,
+    pub(in crate::exec) steps: Vec<Step>,
+    pub(in crate::exec) registers: usize,
     /// Lookups that wait for the dot product that reads them first.
-    pub(super) in_passing: HashSet<usize>,
+    pub(in crate::exec) in_passing: HashSet<usize>,
 }
 
 impl<'l, 'f> Placer<'l, 'f> {
-    pub(super) fn new(low: &'l Analysis<'f>, in_passing: HashSet<usize>) -> Self {
+    pub(in crate::exec) fn new(low: &'l Analysis<'f>, in_passing: HashSet<usize>) -> Self {
         Placer {
             low,
             layout: Offsets::default(),
@@ -59,7 +59,7 @@ impl<'l, 'f> Placer<'l, 'f> {
 
     /// Loads a table before anything else is placed, and keeps it. Nothing has been in this memory before,
     /// and nothing else will be.
-    pub(super) fn keep(&mut self, table: usize, value: ValueId) {
+    pub(in crate::exec) fn keep(&mut self, table: usize, value: ValueId) {
         let out = self.allocate(value);
         self.last.insert(value, usize::MAX);
         self.steps.push(Step::Load {
@@ -70,7 +70,7 @@ impl<'l, 'f> Placer<'l, 'f> {
     }
 
     /// Where a value is; tables read as arrays are loaded on first use.
-    pub(super) fn place(&mut self, value: ValueId) -> Place {
+    pub(in crate::exec) fn place(&mut self, value: ValueId) -> Place {
         let base = self.low.base[value as usize];
         let ty = self.low.function.ty(value).clone();
         let location = if let Some(&offset) = self.places.get(&base) {
@@ -123,7 +123,7 @@ impl<'l, 'f> Placer<'l, 'f> {
         }
     }
 
-    pub(super) fn one(&mut self, unit: usize, n: usize) {
+    pub(in crate::exec) fn one(&mut self, unit: usize, n: usize) {
         let low = self.low;
         let node = &low.nodes[n];
         let waits =
@@ -173,7 +173,7 @@ impl<'l, 'f> Placer<'l, 'f> {
         self.release_after(unit, low.read(node));
     }
 
-    pub(super) fn group(&mut self, unit: usize, members: &[usize]) {
+    pub(in crate::exec) fn group(&mut self, unit: usize, members: &[usize]) {
         let low = self.low;
         let inside: HashMap<ValueId, usize> = members
             .iter()

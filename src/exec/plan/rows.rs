@@ -30,7 +30,7 @@ pub(crate) struct RowTerms<V> {
 
 impl<V> RowTerms<V> {
     /// The same rows by other names.
-    pub(super) fn map<W>(&self, mut name: impl FnMut(&V) -> W) -> RowTerms<W> {
+    pub(in crate::exec) fn map<W>(&self, mut name: impl FnMut(&V) -> W) -> RowTerms<W> {
         RowTerms {
             index: name(&self.index),
             terms: self
@@ -47,7 +47,7 @@ impl<V> RowTerms<V> {
     }
 
     /// All that it is made of.
-    pub(super) fn values(&self) -> impl Iterator<Item = &V> {
+    pub(in crate::exec) fn values(&self) -> impl Iterator<Item = &V> {
         let terms = self.terms.iter();
         let terms = terms.flat_map(|t| t.scale.iter().chain(std::iter::once(&t.rows)));
         let bags = self.bags.iter().flat_map(Bags::values);
@@ -69,7 +69,7 @@ pub(crate) struct Bags<V> {
 
 impl<V> Bags<V> {
     /// The same by other names.
-    pub(super) fn map<W>(&self, mut name: impl FnMut(&V) -> W) -> Bags<W> {
+    pub(in crate::exec) fn map<W>(&self, mut name: impl FnMut(&V) -> W) -> Bags<W> {
         Bags {
             ids: name(&self.ids),
             offsets: name(&self.offsets),
@@ -78,13 +78,13 @@ impl<V> Bags<V> {
     }
 
     /// All that it is made of.
-    pub(super) fn values(&self) -> impl Iterator<Item = &V> {
+    pub(in crate::exec) fn values(&self) -> impl Iterator<Item = &V> {
         [&self.ids, &self.offsets].into_iter().chain(&self.weights)
     }
 }
 
 /// A gradient of a parameter.
-pub(super) enum Returned {
+pub(in crate::exec) enum Returned {
     /// An array.
     Dense(ValueId),
     /// Rows in parts.
@@ -92,7 +92,7 @@ pub(super) enum Returned {
 }
 
 /// Rows, one for each index.
-pub(super) struct ReturnedRows {
+pub(in crate::exec) struct ReturnedRows {
     pub index: ValueId,
     pub rows: ValueId,
     /// What the index names, if not rows: bags of them.
@@ -251,7 +251,7 @@ enum Scattered {
 ///
 /// # Errors
 /// [`Error::Value`] if there are several blocks.
-pub(super) fn are_rows(
+pub(in crate::exec) fn are_rows(
     function: &Function,
     gradients: &[Option<(usize, &Type)>],
 ) -> Result<Vec<bool>> {
@@ -273,7 +273,7 @@ pub(super) fn are_rows(
 ///
 /// # Errors
 /// [`Error::Value`] if there are several blocks.
-pub(super) fn return_rows(
+pub(in crate::exec) fn return_rows(
     function: &mut Function,
     gradients: &[Option<(usize, &Type)>],
     rows: &[bool],
@@ -338,6 +338,6 @@ pub(super) fn return_rows(
 }
 
 /// The error for a function that returns nothing.
-pub(super) fn no_result() -> Error {
+pub(in crate::exec) fn no_result() -> Error {
     Error::Value("the program has no result".into())
 }

@@ -1,6 +1,6 @@
 //! What a plan must be so that it can be run without looking again.
 //!
-//! An [`Executor`](super::Executor) reads and writes through addresses, which no compiler checks.
+//! An [`Executor`](crate::exec::Executor) reads and writes through addresses, which no compiler checks.
 //! It relies on what is compared here, once for each executor, and on nothing else: not on the
 //! way in which lowering came to the plan, and not on what operators say of themselves, for one of
 //! another crate may contradict itself.
@@ -20,8 +20,8 @@
 use std::sync::Arc;
 
 use super::arena::LINE;
-use super::plan::{DotRows, FusedOperand, Group, Location, Place, Plan, Sink, Step};
 use super::rows::{Bags, RowTerms};
+use super::{DotRows, FusedOperand, Group, Location, Place, Plan, Sink, Step};
 use crate::array::{Array, DType, Type, element_count};
 use crate::error::{Error, Result};
 use crate::table::Table;
@@ -50,7 +50,7 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::Value`] if something does not hold.
-    pub(super) fn check(&self, tables: &[Arc<Table>]) -> Result<()> {
+    pub(in crate::exec) fn check(&self, tables: &[Arc<Table>]) -> Result<()> {
         let check = Checker { plan: self, tables };
         check.leaves()?;
         for step in &self.steps {
@@ -75,7 +75,7 @@ impl Plan {
 }
 
 /// The bytes of the arena that belong to a value there, to the end of its last cache line.
-pub(super) fn interval(place: &Place) -> Result<Option<(usize, usize)>> {
+pub(in crate::exec) fn interval(place: &Place) -> Result<Option<(usize, usize)>> {
     let Location::Arena(start) = place.location else {
         return Ok(None);
     };

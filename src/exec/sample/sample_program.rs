@@ -10,11 +10,11 @@
 
 use std::sync::Arc;
 
-use super::leaf::Leaf;
 use super::loss_argument::LossArgument;
-use super::program::Program;
 use crate::array::{DType, Shape, Type};
 use crate::error::Result;
+use crate::exec::leaf::Leaf;
+use crate::exec::program::Program;
 use crate::exec::{Plan, Wrt};
 use crate::ir::{Datum, Expression, Function, Instruction, ValueKind};
 use crate::table::Table;
@@ -34,7 +34,7 @@ impl SampleProgram {
     ///
     /// # Errors
     /// Whatever a rule reports while the adjoint is made.
-    pub(super) fn new(
+    pub(in crate::exec) fn new(
         function: &Function,
         arguments: &[LossArgument],
         tables: &[Arc<Table>],

@@ -9,10 +9,10 @@
 //! rows, sums and means, and what gives a value further axes behind the first. With any other there is no such
 //! function.
 
-use super::analysis::elementwise;
-use super::leaf::Leaf;
 use crate::array::{Shape, Type};
 use crate::error::Result;
+use crate::exec::leaf::Leaf;
+use crate::exec::plan::analysis::elementwise;
 use crate::ir::{Builder, Function, Straight, Terminator, ValueId};
 use crate::rules::{ExpandDims, Form, Mean, OpRef, Squeeze, Sum, is_one_of, result_type};
 
@@ -51,7 +51,7 @@ pub(crate) type Lookups = Vec<(usize, usize)>;
 ///
 /// # Errors
 /// As [`Function::straight`] and [`Builder::finish`].
-pub(super) fn per_sample(
+pub(in crate::exec) fn per_sample(
     function: &Function,
     leaves: &[Leaf],
 ) -> Result<Option<(Function, Lookups)>> {

@@ -37,8 +37,8 @@ fn checked(change: impl FnOnce(&mut Plan)) -> Result<()> {
     )?;
     let loss = loss + sums.sum();
     let program = loss.freeze()?;
-    let shape = |leaf: &super::super::Leaf| match leaf {
-        super::super::Leaf::Input { ty, .. } => Some(ty.shape.clone()),
+    let shape = |leaf: &crate::exec::Leaf| match leaf {
+        crate::exec::Leaf::Input { ty, .. } => Some(ty.shape.clone()),
         _ => None,
     };
     let shapes: Vec<Shape> = program.leaves().iter().filter_map(shape).collect();

@@ -6,18 +6,18 @@ use crate::rules::BagIndex;
 
 /// An address, or a leaf whose data is bound before each run.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Address {
+pub(in crate::exec) enum Address {
     Fixed(*mut u8),
     Leaf(usize),
 }
 
 impl Address {
     /// Of nothing.
-    pub(super) const NONE: Address = Address::Fixed(std::ptr::without_provenance_mut(64));
+    pub(in crate::exec) const NONE: Address = Address::Fixed(std::ptr::without_provenance_mut(64));
 
     /// Where it is, given the addresses of the leaves.
     #[inline(always)]
-    pub(super) fn start(self, leaves: &[*const u8]) -> *mut u8 {
+    pub(in crate::exec) fn start(self, leaves: &[*const u8]) -> *mut u8 {
         match self {
             Address::Fixed(start) => start,
             Address::Leaf(k) => leaves[k].cast_mut(),
@@ -27,7 +27,7 @@ impl Address {
 
 /// A value to be read or written.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Memory {
+pub(in crate::exec) struct Memory {
     pub address: Address,
     pub len: usize,
     pub dtype: DType,
@@ -36,7 +36,7 @@ pub(super) struct Memory {
 impl Memory {
     /// Whether it is no leaf: a constant, or what a run computes.
     #[inline(always)]
-    pub(super) fn is_fixed(&self) -> bool {
+    pub(in crate::exec) fn is_fixed(&self) -> bool {
         matches!(self.address, Address::Fixed(_))
     }
 
@@ -45,7 +45,7 @@ impl Memory {
     /// # Safety
     /// The memory is live and initialised, and nobody writes to it while the slice is used.
     #[inline(always)]
-    pub(super) unsafe fn read<'a>(&self, leaves: &[*const u8]) -> Slice<'a> {
+    pub(in crate::exec) unsafe fn read<'a>(&self, leaves: &[*const u8]) -> Slice<'a> {
         // SAFETY: the memory is live and initialised and nobody writes to it, by the conditions of
         // this function. It has `len` aligned elements of this type: at a fixed address
         // `Plan::check` found them, and of a leaf `Executor::bind` compared type and length.
@@ -57,7 +57,7 @@ impl Memory {
     /// # Safety
     /// The memory is live and initialised, and nobody writes to it while the slice is used.
     #[inline(always)]
-    pub(super) unsafe fn numbers<'a, T: Typed>(&self, leaves: &[*const u8]) -> &'a [T] {
+    pub(in crate::exec) unsafe fn numbers<'a, T: Typed>(&self, leaves: &[*const u8]) -> &'a [T] {
         assert!(self.dtype == T::DTYPE);
         // SAFETY: the memory is live and initialised and nobody writes to it, by the conditions of
         // this function. It has `len` aligned elements of `dtype`: at a fixed address `Plan::check`
@@ -73,7 +73,7 @@ impl Memory {
     /// The memory is live and initialised, and nobody else reads it or writes to it while the slice
     /// is used.
     #[inline(always)]
-    pub(super) unsafe fn write<'a>(&self) -> SliceMut<'a> {
+    pub(in crate::exec) unsafe fn write<'a>(&self) -> SliceMut<'a> {
         let Address::Fixed(start) = self.address else {
             unreachable!("results live in the arena");
         };
@@ -89,7 +89,7 @@ impl Memory {
     /// The memory is live and initialised, and nobody else reads it or writes to it while the slice
     /// is used.
     #[inline(always)]
-    pub(super) unsafe fn numbers_mut<'a, T: Typed>(&self) -> &'a mut [T] {
+    pub(in crate::exec) unsafe fn numbers_mut<'a, T: Typed>(&self) -> &'a mut [T] {
         // SAFETY: `write` has the conditions of this function: the memory is live and initialised,
         // and nobody else uses it.
         let mut data = unsafe { self.write() };
@@ -107,7 +107,7 @@ impl Bags<Memory> {
     /// # Safety
     /// As [`Memory::numbers`], of the index and of these.
     #[inline(always)]
-    pub(super) unsafe fn read<'a, T: Number>(
+    pub(in crate::exec) unsafe fn read<'a, T: Number>(
         &self,
         index: &Memory,
         rows: usize,
@@ -129,7 +129,7 @@ impl Bags<Memory> {
 /// # Safety
 /// They are live, initialised and aligned, and nobody writes to them.
 #[inline(always)]
-pub(super) unsafe fn tag<'a>(dtype: DType, start: *const u8, len: usize) -> Slice<'a> {
+pub(in crate::exec) unsafe fn tag<'a>(dtype: DType, start: *const u8, len: usize) -> Slice<'a> {
     // SAFETY: by the conditions of this function `len` elements of `dtype` are live, initialised and
     // aligned from `start` on, and nobody writes to them; each arm takes the type that `dtype` names.
     unsafe {
@@ -146,7 +146,11 @@ pub(super) unsafe fn tag<'a>(dtype: DType, start: *const u8, len: usize) -> Slic
 /// # Safety
 /// They are live, initialised and aligned, and nobody else uses them.
 #[inline(always)]
-pub(super) unsafe fn tag_mut<'a>(dtype: DType, start: *mut u8, len: usize) -> SliceMut<'a> {
+pub(in crate::exec) unsafe fn tag_mut<'a>(
+    dtype: DType,
+    start: *mut u8,
+    len: usize,
+) -> SliceMut<'a> {
     // SAFETY: by the conditions of this function `len` elements of `dtype` are live, initialised and
     // aligned from `start` on, and nobody else uses them; each arm takes the type that `dtype` names.
     unsafe {

@@ -17,7 +17,7 @@ use crate::reserve;
 use crate::rules::OpRef;
 
 /// How the values of a function are computed.
-pub(super) struct Indices {
+pub(in crate::exec) struct Indices {
     /// A number for each value: equal ones are computed alike.
     pub numbers: Vec<usize>,
     /// Whether it depends on nothing that a loop goes on with.
@@ -36,7 +36,7 @@ enum Derivation<'f> {
 
 impl Indices {
     /// Those of a function.
-    pub(super) fn of(function: &Function) -> Self {
+    pub(in crate::exec) fn of(function: &Function) -> Self {
         const UNKNOWN: usize = usize::MAX;
         let mut numbers = vec![UNKNOWN; function.kinds.len()];
         let mut same = vec![false; function.kinds.len()];
@@ -98,7 +98,7 @@ impl Indices {
 
 /// A lookup of a function.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct LookupSite {
+pub(in crate::exec) struct LookupSite {
     /// Which of the thread's records gets the gradient.
     pub record: usize,
     /// Its number among all of the function.
@@ -111,7 +111,7 @@ pub(super) struct LookupSite {
 
 /// The lookups of a sample in a table.
 #[derive(Debug, Default)]
-pub(super) struct SeenLookups(FxHashMap<(usize, SmallVec<[u32; 4]>), Repeats>);
+pub(in crate::exec) struct SeenLookups(FxHashMap<(usize, SmallVec<[u32; 4]>), Repeats>);
 
 /// The lookups by indices that are computed alike and are the same numbers.
 #[derive(Debug, Default)]
@@ -124,7 +124,7 @@ struct Repeats {
 
 impl SeenLookups {
     /// What comes is of another sample.
-    pub(super) fn clear(&mut self) {
+    pub(in crate::exec) fn clear(&mut self) {
         self.0.clear();
     }
 
@@ -133,7 +133,7 @@ impl SeenLookups {
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory).
-    pub(super) fn before(
+    pub(in crate::exec) fn before(
         &mut self,
         site: LookupSite,
         indices: &[u32],

@@ -11,17 +11,17 @@ use smallvec::SmallVec;
 use super::arena::{Arena, LINE};
 use super::fused_group::{LinkedGroup, Micro, Stream};
 use super::memory::{Address, Memory};
-use super::plan::{BLOCK, FusedOperand, Group, Location, Place, Plan, RowTile, Sink, Step};
 use super::rows::{Bags, RowTerms};
 use super::table_rows::RowRecords;
 use super::tiles::LinkedTile;
+use super::{BLOCK, FusedOperand, Group, Location, Place, Plan, RowTile, Sink, Step};
 use crate::array::{Broadcast, Slice, Typed};
 use crate::optim::gradient::{GradientRows, RowsInPlace, Term};
 use crate::rules::{Kernel, MOST_OPERANDS, OpRef, Operand};
 use crate::table::Table;
 
 /// A step with addresses.
-pub(super) enum Linked {
+pub(in crate::exec) enum Linked {
     Load {
         table: Arc<Table>,
         out: Memory,
@@ -74,7 +74,7 @@ pub(super) enum Linked {
 }
 
 /// One elementwise operator on whole values.
-pub(super) struct LinkedMap {
+pub(in crate::exec) struct LinkedMap {
     kernel: Kernel,
     args: [Operand; MOST_OPERANDS],
     /// Which operands are leaves, and which: their addresses are known when they are bound.
@@ -89,7 +89,7 @@ impl LinkedMap {
     /// # Safety
     /// Its operands are live and initialised, and nobody else uses its result.
     #[inline(always)]
-    pub(super) unsafe fn run(&mut self, leaves: &[*const u8]) {
+    pub(in crate::exec) unsafe fn run(&mut self, leaves: &[*const u8]) {
         for &(arg, leaf) in &self.bound {
             self.args[arg].start = leaves[leaf];
         }
@@ -111,12 +111,12 @@ pub(crate) enum BoundSink<'a, T> {
 
 /// Rows of a gradient in an executor's memory, after a run.
 pub(crate) struct BoundRows<'a> {
-    pub(super) rows: &'a [RowTerms<Memory>],
+    pub(in crate::exec) rows: &'a [RowTerms<Memory>],
     /// Those of bags, written out; one for each part.
-    pub(super) written: &'a [RowRecords],
-    pub(super) leaves: &'a [*const u8],
+    pub(in crate::exec) written: &'a [RowRecords],
+    pub(in crate::exec) leaves: &'a [*const u8],
     /// The tables of the plan, if rows of them are read where they are.
-    pub(super) tables: &'a [Arc<Table>],
+    pub(in crate::exec) tables: &'a [Arc<Table>],
 }
 
 impl<T: Typed> GradientRows<T> for BoundRows<'_> {
@@ -165,7 +165,7 @@ impl<T: Typed> GradientRows<T> for BoundRows<'_> {
 }
 
 /// Turns places into addresses.
-pub(super) struct Linker<'a> {
+pub(in crate::exec) struct Linker<'a> {
     pub plan: &'a Plan,
     pub arena: &'a Arena,
     pub registers: &'a Arena,
@@ -190,7 +190,7 @@ impl Linker<'_> {
         }
     }
 
-    pub(super) fn memory(&self, place: &Place) -> Memory {
+    pub(in crate::exec) fn memory(&self, place: &Place) -> Memory {
         Memory {
             address: self.address(place),
             len: match place.location {
@@ -201,7 +201,7 @@ impl Linker<'_> {
         }
     }
 
-    pub(super) fn sink(&self, sink: &Sink) -> Sink<Memory> {
+    pub(in crate::exec) fn sink(&self, sink: &Sink) -> Sink<Memory> {
         sink.map(|place| self.memory(place))
     }
 
@@ -238,7 +238,7 @@ impl Linker<'_> {
                 }
             }
         };
-        let micro = |op: &super::plan::Fused| Micro {
+        let micro = |op: &super::Fused| Micro {
             kernel: op.kernel,
             args: op.args.iter().map(|&s| stream(s)).collect(),
             out: stream(op.out),
@@ -302,7 +302,7 @@ impl Linker<'_> {
     }
 
     /// A step with addresses.
-    pub(super) fn step(&self, step: &Step) -> Linked {
+    pub(in crate::exec) fn step(&self, step: &Step) -> Linked {
         match step {
             Step::Load {
                 table,

@@ -12,11 +12,11 @@ use crate::error::{Error, Result};
 use crate::table::moves::CACHE_LINE;
 
 /// Alignment of every value, and the multiple that its memory is rounded up to.
-pub(super) const LINE: usize = CACHE_LINE;
+pub(in crate::exec) const LINE: usize = CACHE_LINE;
 
 /// Assigns offsets.
 #[derive(Debug, Default)]
-pub(super) struct Offsets {
+pub(in crate::exec) struct Offsets {
     /// Free intervals below `end`: start to length, never adjacent.
     free: BTreeMap<usize, usize>,
     end: usize,
@@ -28,7 +28,7 @@ impl Offsets {
     }
 
     /// An offset for `bytes` that overlaps nothing allocated.
-    pub(super) fn allocate(&mut self, bytes: usize) -> usize {
+    pub(in crate::exec) fn allocate(&mut self, bytes: usize) -> usize {
         let n = Self::padded(bytes);
         // Looking at a few intervals is enough in practice and bounds the time.
         let found = self.free.iter().take(64).find(|(_, len)| **len >= n);
@@ -45,7 +45,7 @@ impl Offsets {
     }
 
     /// Gives back what `allocate` returned for the same number of bytes.
-    pub(super) fn release(&mut self, offset: usize, bytes: usize) {
+    pub(in crate::exec) fn release(&mut self, offset: usize, bytes: usize) {
         let mut start = offset;
         let mut length = Self::padded(bytes);
         if let Some((&before, &n)) = self.free.range(..start).next_back()
@@ -66,14 +66,14 @@ impl Offsets {
     }
 
     /// Bytes in use at the moment, up to the highest.
-    pub(super) fn end(&self) -> usize {
+    pub(in crate::exec) fn end(&self) -> usize {
         self.end
     }
 }
 
 /// Memory for one run of a plan at a time.
 #[derive(Debug)]
-pub(super) struct Arena {
+pub(in crate::exec) struct Arena {
     start: NonNull<u8>,
     block: Block,
 }
@@ -86,7 +86,7 @@ unsafe impl Send for Arena {}
 unsafe impl Sync for Arena {}
 
 impl Arena {
-    pub(super) fn new(bytes: usize) -> Result<Self> {
+    pub(in crate::exec) fn new(bytes: usize) -> Result<Self> {
         let refuse = || Error::Memory(format!("a plan needs {bytes} bytes, which cannot be had"));
         let block = Block::from_size_align(bytes.max(LINE), LINE).map_err(|_| refuse())?;
         // SAFETY: the size is not zero.
@@ -95,11 +95,11 @@ impl Arena {
     }
 
     /// How many bytes there are.
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::exec) fn bytes(&self) -> usize {
         self.block.size()
     }
 
-    pub(super) fn pointer(&self) -> *mut u8 {
+    pub(in crate::exec) fn pointer(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 }

@@ -23,11 +23,11 @@ mod integers;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::leaf::Leaf;
 use super::loss_argument::{LossArgument, check_parameters};
-use super::program::Program;
 use crate::array::DType;
 use crate::error::Result;
+use crate::exec::leaf::Leaf;
+use crate::exec::program::Program;
 use crate::ir::{
     Builder, Cfg, Datum, Expression, Function, Lengths, Liveness, Target, Terminator, ValueId,
     ValueKind, merge_returns, simplify,

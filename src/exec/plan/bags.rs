@@ -7,7 +7,7 @@
 //!
 //! Limits: numbers of bags and rows are compared here, each time, not before a run, so nothing is
 //! promised of them; the table is reached by moves alone meanwhile, which the caller of
-//! [`Executor::run`](super::Executor::run) promises.
+//! [`Executor::run`](crate::exec::Executor::run) promises.
 
 use super::table_rows::RowRecords;
 use crate::array::Number;
@@ -26,7 +26,7 @@ multiversion! {
     ///
     /// # Errors
     /// As [`BagIndex::each`].
-    pub(super) fn sum<T: Number>(
+    pub(in crate::exec) fn sum<T: Number>(
         m: M, table: &Table, bags: BagIndex<'_>, weights: Option<&[T]>, out: &mut [T],
     ) -> Result<()> {
         assert!(bags.rows() == table.rows(), "bags are of this table's rows");
@@ -80,7 +80,7 @@ multiversion! {
 ///
 /// # Errors
 /// As [`BagIndex::each`], and [`Memory`](crate::Error::Memory) if there is not the memory.
-pub(super) fn write_out<T: Number>(
+pub(in crate::exec) fn write_out<T: Number>(
     bags: BagIndex<'_>,
     weights: Option<&[T]>,
     terms: &[Term<&[T]>],

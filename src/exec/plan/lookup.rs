@@ -6,9 +6,9 @@
 //! product reads them where they are ([`rows_in_place`](super::rows_in_place)).
 //!
 //! Limits: the caller promises that every index is a row of its table, and that the table is
-//! reached by moves alone meanwhile: see [`Executor::run`](super::Executor::run). Indices that are a
+//! reached by moves alone meanwhile: see [`Executor::run`](crate::exec::Executor::run). Indices that are a
 //! leaf or a constant were compared with the number of rows of their table, as
-//! [`Plan::check`](super::Plan) finds; others are compared by the executor, just before.
+//! [`Plan::check`](crate::exec::Plan) finds; others are compared by the executor, just before.
 
 use std::cell::Cell;
 
@@ -20,7 +20,7 @@ use crate::table::moves::{self, Relaxed};
 
 /// Copies a whole table. `kept` is the version of the copy that is there already, if it is kept from run
 /// to run: while the table has that version there is nothing to do.
-pub(super) fn load<T: Number>(table: &Table, out: &mut [T], kept: Option<&Cell<u64>>) {
+pub(in crate::exec) fn load<T: Number>(table: &Table, out: &mut [T], kept: Option<&Cell<u64>>) {
     // Before the numbers are read: they may change meanwhile.
     let version = table.version();
     if kept.is_some_and(|kept| kept.get() == version) {
@@ -60,7 +60,7 @@ fn copy_and_dot<M: Machine, T: Number>(
 
 multiversion! {
     /// Copies the rows `indices`.
-    pub(super) fn gather<T: Number>(m: M, table: &Table, indices: &[u32], out: &mut [T]) {
+    pub(in crate::exec) fn gather<T: Number>(m: M, table: &Table, indices: &[u32], out: &mut [T]) {
         if table.width() == 0 {
             return;
         }
@@ -84,7 +84,7 @@ multiversion! {
 multiversion! {
     /// Copies the rows `indices` to `rows`, and their products with those of `others`, row by
     /// row, to `out`.
-    pub(super) fn gather_dot<T: Number>(
+    pub(in crate::exec) fn gather_dot<T: Number>(
         m: M, table: &Table, indices: &[u32], rows: &mut [T], others: &[T], out: &mut [T],
     ) {
         if table.width() == 0 {
@@ -103,7 +103,7 @@ multiversion! {
 multiversion! {
     /// The products of the rows `indices` with those of `others`, row by row, to `out`. No row is copied: each has no
     /// more than [`LONG`](simd::dot::LONG) numbers, of which the sum is that of [`gather_dot`], bit by bit.
-    pub(super) fn dot_in_place<T: Number>(
+    pub(in crate::exec) fn dot_in_place<T: Number>(
         m: M, table: &Table, indices: &[u32], others: &[T], out: &mut [T],
     ) {
         if table.width() == 0 {
@@ -126,7 +126,7 @@ multiversion! {
 multiversion! {
     /// As [`gather_dot`], where the other rows are looked up too.
     #[allow(clippy::too_many_arguments, reason = "two lookups of three each")]
-    pub(super) fn gather_both_dot<T: Number>(
+    pub(in crate::exec) fn gather_both_dot<T: Number>(
         m: M,
         table: &Table, indices: &[u32], rows: &mut [T],
         other_table: &Table, other_indices: &[u32], others: &mut [T],

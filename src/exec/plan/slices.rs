@@ -16,7 +16,7 @@ use crate::ir::{Expression, Function, Instruction, ValueId};
 use crate::rules::{Gather, OpRef, Region};
 
 /// Lets a function look up what it slices of its parameters that are tables.
-pub(super) fn look_up(function: &mut Function, is_table: impl Fn(usize) -> bool) {
+pub(in crate::exec) fn look_up(function: &mut Function, is_table: impl Fn(usize) -> bool) {
     let parameters = function.parameters().iter().enumerate();
     let tables = parameters.filter(|(k, _)| is_table(*k)).map(|(_, &p)| p);
     let tables: Vec<ValueId> = tables.collect();
