@@ -149,7 +149,7 @@ class Watch:
             raise TypeError(f"metric is {metric!r}, expected a name such as 'ndcg@10'")
         wanted = parse(metric)
         if task.validation is not None:
-            check_values(model, task.validation, wanted)
+            check_values(model, task.validation, wanted, "validation")
         if callback is not None and not callable(callback):
             raise TypeError(f"callback is {callback!r}, expected a function")
         if checkpoint is not None:
