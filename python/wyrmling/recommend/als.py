@@ -188,7 +188,8 @@ class ImplicitALS(VectorModel):
     def _penalties(self, matrix: _core.CsrMatrix) -> Float32Array:
         """The penalty of each row's vector."""
         counts = np.maximum(_counts(matrix), 1)
-        penalties = self.l2 * counts**self.l2_power
+        with np.errstate(over="ignore"):
+            penalties = self.l2 * counts**self.l2_power
         if penalties.max() > np.finfo(np.float32).max:
             raise ValueError(f"l2 is {self.l2}, expected penalties within single precision")
         found: Float32Array = penalties.astype(np.float32)
