@@ -158,12 +158,16 @@ pub fn parse(
         )));
     };
     if first.width() < 2 {
-        let expected = "user and item separated by a comma, a tab, ; or | or ::";
+        let between = match format.delimiter {
+            Some(Delimiter::Tab) => "a tab",
+            Some(delimiter) => delimiter.text(),
+            None => "a comma, a tab, ; or | or ::",
+        };
         return Err(bad_line(
             name,
             first.number,
             &quoted(first.field(0)),
-            expected,
+            &format!("user and item separated by {between}"),
         ));
     }
     let delimiter = lines.delimiter;

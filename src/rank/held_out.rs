@@ -2,9 +2,10 @@
 //!
 //! Both are counted while scores are searched for the best items. The area under the curve asks, of each
 //! score, how many held-out ones are below it and how many are not above. A few are compared with every
-//! score; where they are more, each score is searched for among them ([`Tree`]).
+//! score; where they are more, each score is searched for among them, 63 at a time ([`Tree`]), and from [`MANY`]
+//! on by bisection.
 //!
-//! Limit: without AVX-512 each held-out score is compared with every score.
+//! Limit: without AVX-512 each of up to [`MANY`] held-out scores is compared with every score.
 
 use super::csr::room;
 use crate::error::Result;
@@ -43,11 +44,14 @@ impl HeldOutRank {
 /// Up to so many held-out scores are compared with every score; more are searched as trees.
 const FEW: usize = 4;
 
+/// From so many held-out scores on, each score is searched for by bisection.
+const MANY: usize = 1 << 13;
+
 /// The scores of a user's held-out items, at least one, and the counts so far.
 pub(super) struct HeldOutScores {
     /// Rising.
     scores: Vec<f32>,
-    /// The same in trees of up to [`MOST`]; empty for at most [`FEW`], or without AVX-512.
+    /// The same in trees of up to [`MOST`]; empty for at most [`FEW`], for [`MANY`], or without AVX-512.
     trees: Vec<Tree>,
     /// How many scores are at least as high as the last.
     at_least: u64,
@@ -61,7 +65,8 @@ impl HeldOutScores {
     /// [`Error::Memory`](crate::error::Error::Memory) when there is no memory for the trees.
     pub(super) fn new(mut scores: Vec<f32>) -> Result<Self> {
         scores.sort_unstable_by(f32::total_cmp);
-        let many = if scores.len() > FEW { &scores[..] } else { &[] };
+        let several = FEW < scores.len() && scores.len() < MANY;
+        let many = if several { &scores[..] } else { &[] };
         let mut trees = room(many.len().div_ceil(MOST), "held-out scores")?;
         trees.extend(many.chunks(MOST).filter_map(Tree::new));
         Ok(HeldOutScores {
@@ -77,6 +82,14 @@ impl HeldOutScores {
         let compared = |&held| compare(scores, held).map(u64::from);
         self.at_least += self.scores.last().map_or(0, |best| compared(best)[0]);
         self.passed += match self.trees.is_empty() {
+            true if self.scores.len() >= MANY => {
+                let passed = |score| {
+                    let below = self.scores.partition_point(|&held| held < score);
+                    let equal = self.scores[below..].partition_point(|&held| held <= score);
+                    (2 * below + equal) as u64
+                };
+                scores.iter().map(|&score| passed(score)).sum()
+            }
             true => (self.scores.iter().map(compared))
                 .map(|both| both[0] + both[1])
                 .sum::<u64>(),

@@ -76,6 +76,9 @@ def test_the_caller_may_say_how_a_file_is_laid_out(tmp_path: Path) -> None:
     assert pairs(read_interactions(str(path), delimiter=","))[0] == ("a::b", "c")
     with pytest.raises(ValueError, match="delimiter: expected one of"):
         read_interactions(path, delimiter="-")  # type: ignore[arg-type]
+    for delimiter, name in ((";", ";"), ("\t", "a tab")):
+        with pytest.raises(ValueError, match=f"expected user and item separated by {name}$"):
+            read_interactions(path, delimiter=delimiter)  # type: ignore[arg-type]
 
 
 # What other programs write, by what is odd about it: the bytes, and the lines that are read (with

@@ -133,7 +133,7 @@ def test_errors_of_a_model_whose_scores_are_an_order_are_refused_before_it_is_tr
             compare({"none": none}, None, test, "rmse")
         with pytest.raises(TypeError, match=error):
             evaluate(none, test, "rmse")
-    with pytest.raises(ValueError, match="are of values, and test has no values"):
+    with pytest.raises(ValueError, match="are of values, and validation has no values"):
         model().fit(train, validation=replace(test, values=None), metric="rmse")
 
     def squared(users, items, user, item, value):  # type: ignore[no-untyped-def]

@@ -79,6 +79,23 @@ def test_metrics_are_what_they_are_defined_to_be(
             np.testing.assert_array_equal(column, found[name])
 
 
+@pytest.mark.parametrize("held_out", [4, 5, 63, 64, 8191, 8192, 9000])
+def test_of_many_held_out_items_each_counts_once(held_out: int) -> None:
+    """Few are compared with all scores, more are searched as trees, and many by bisection."""
+    rng = np.random.default_rng(held_out)
+    scores = rng.integers(-50, 50, 12_000).astype(np.float32)
+    scores[::97] = rng.choice([-0.0, np.inf, -np.inf], len(scores[::97]))
+    mask = np.zeros(12_000, bool)
+    mask[rng.permutation(12_000)[:held_out]] = True
+    users, items = np.zeros((1, 1), np.float32), np.zeros((12_000, 1), np.float32)
+    test = _core.Csr(np.zeros(held_out, np.uint32), np.flatnonzero(mask).astype("u4"), 1, 12_000)
+    found = _core.evaluate_ranking(users, items, scores, None, test, 10, True)
+    others = np.sort(scores[~mask])
+    above = np.searchsorted(others, scores[mask]) + np.searchsorted(others, scores[mask], "right")
+    assert found["auc"][0] == pytest.approx(above.mean() / 2 / len(others), abs=1e-12)
+    assert found["best_rank"][0] == (scores >= scores[mask].max()).sum()
+
+
 def test_the_best_items_are_those_of_a_stable_sort() -> None:
     rng = np.random.default_rng(5)
     users = rng.integers(-3, 4, (40, 4)).astype(np.float32)

@@ -208,6 +208,11 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         IndexError,
         f"places[1] is {2**63}, expected {-len(DATA)} to {len(DATA) - 1}",
     ),
+    "space-masked": (
+        lambda: search(NOW, {"l2": np.ma.masked_array([0.1, 0.2], [False, True])}, TRAIN, trials=2),
+        TypeError,
+        "l2 is masked, expected a finite number",
+    ),
     "spelled": (lambda: DATA.user_ids.spelled(ANY), TypeError, "text is None, expected a str"),
     "loss-number": (
         lambda: Custom.from_factors(np.ones((40, 2)), np.ones((24, 2)), DATA, loss=3),  # type: ignore[arg-type]

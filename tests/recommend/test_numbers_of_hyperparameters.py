@@ -81,6 +81,8 @@ def test_bounds_are_compared_without_a_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         EASE(l2=np.float16(0.5)).fit(DATA)
+        with pytest.raises(ValueError, match=r"l2 is 1e\+308, expected penalties within single"):
+            ImplicitALS(l2=1e308).fit(DATA)
 
 
 def test_a_file_is_read_with_hyperparameters_that_a_fit_would_take(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from wyrmling.data import Interactions
 from wyrmling.datasets import make_interactions
 from wyrmling.recommend import BPR, Custom, ExplicitMF, ImplicitALS, Popularity
 from wyrmling.serving.application import Application
-from wyrmling.serving.current import CurrentModel
+from wyrmling.serving.current_model import CurrentModel
 from wyrmling.serving.page import Page
 
 Reply = tuple[int, Any, dict[str, str]]

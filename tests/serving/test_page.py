@@ -25,7 +25,7 @@ from wyrmling.data import Interactions
 from wyrmling.datasets import make_interactions
 from wyrmling.recommend import BPR, EASE, ItemKNN, Popularity
 from wyrmling.serving.application import Application
-from wyrmling.serving.current import CurrentModel
+from wyrmling.serving.current_model import CurrentModel
 from wyrmling.serving.page import Page, components, item_map
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -21,7 +21,7 @@ import pytest
 from wyrmling.datasets import make_interactions
 from wyrmling.recommend import BPR, Popularity, Recommender
 from wyrmling.serving import serve
-from wyrmling.serving.current import CurrentModel
+from wyrmling.serving.current_model import CurrentModel
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 

@@ -109,6 +109,28 @@ def test_what_a_user_knows_is_not_drawn() -> None:
     assert drawn(sampler, 1, count=100)[order[5]] == 100
 
 
+def test_a_user_who_knows_nearly_all_of_many_items_draws_from_all_others() -> None:
+    """To go through the order to the next one gave the lowest item, and looked at all others."""
+    n = 50_000
+    items = wy.Parameter(-np.arange(float(n))[:, None])
+    known = np.arange(1, n - 1)
+    sampler = wy.sampling.Adaptive(
+        wy.Parameter([[1.0]]), items, positives=(np.zeros(n - 2, int), known), rank_scale=n / 4
+    )
+    times = wy.Parameter(np.zeros(n))
+    columns, drawn = {"user": np.zeros(400, int)}, {"negative": sampler}
+    wy.fit(
+        lambda times, negative: times[negative],
+        columns,
+        sample=drawn,
+        parameters={"times": times},
+        optimizer=wy.SGD(lr=1.0),
+    )
+    found = -times.value
+    assert found.sum() == found[[0, -1]].sum() == 400
+    assert 150 < found[0] < 250
+
+
 def test_users_without_factors_draw_from_all_items() -> None:
     zeros, known = wy.Parameter(np.zeros((2, 4))), ([0], [3])
     sampler = wy.sampling.Adaptive(zeros, wy.Parameter(ITEMS @ np.ones((3, 4))), shape=10)

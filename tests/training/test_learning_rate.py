@@ -96,6 +96,34 @@ def test_what_is_no_rate_is_refused(wrong: Any) -> None:
     assert optimizer.lr == 0.5
 
 
+@pytest.mark.parametrize("truth", [True, np.True_, np.array(True)])
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("lr", lambda x: wy.SGD(lr=x)),
+        ("lr", lambda x: setattr(wy.SGD(lr=0.5), "lr", x)),
+        ("momentum", lambda x: wy.SGD(lr=0.5, momentum=x)),
+        ("l2", lambda x: wy.SGD(lr=0.5, l2=x)),
+        ("l2", lambda x: wy.SGD(lr=0.5, l2={"users": x})),
+        ("clip", lambda x: wy.SGD(lr=0.5, clip=x)),
+        ("eps", lambda x: wy.Adagrad(lr=0.5, eps=x)),
+        ("beta1", lambda x: wy.Adam(beta1=x)),
+        ("beta2", lambda x: wy.Adam(beta2=x)),
+        ("power", lambda x: wy.sampling.Popularity([1, 2], power=x)),
+        ("margin", lambda x: wy.sampling.WARP(*vectors(), margin=x)),
+        ("rank_scale", lambda x: wy.sampling.Adaptive(*vectors(), rank_scale=x)),
+    ],
+)
+def test_truth_values_are_no_numbers(name: str, make: Any, truth: Any) -> None:
+    """As where integers are expected, and as of a recommender's hyperparameters."""
+    with pytest.raises(TypeError, match=f"^{name}: expected a number"):
+        make(truth)
+
+
+def vectors() -> list[wy.Parameter]:
+    return [wy.Parameter([[1.0], [2.0]]), wy.Parameter([[1.0], [2.0]])]
+
+
 @pytest.mark.parametrize("make", [wy.SGD, wy.Adagrad, wy.Adam])
 def test_an_integer_beyond_all_floats_is_refused_by_name(make):
     with pytest.raises(ValueError, match=r"lr: expected a number, got .* that no float can hold"):

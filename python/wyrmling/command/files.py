@@ -33,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--min-rating",
         type=types.finite,
         metavar="X",
-        help="learn only from lines whose rating, the third column, is X or more; these count "
+        help="take only lines whose rating, the third column, is X or more; these count "
         "alike, but for the model explicit",
     )
     for what in ("user", "item", "rating", "weight", "time"):

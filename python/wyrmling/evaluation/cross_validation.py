@@ -15,7 +15,7 @@ import numpy as np
 from ..arguments import check_flag, check_integer, is_one
 from ..data import Interactions
 from ..data.interactions import check_interactions
-from .evaluate import evaluate
+from .evaluate import evaluated
 from .metrics import DEFAULT, parse
 from .models import arguments_of_fit, copied
 from .result import Evaluation
@@ -119,14 +119,18 @@ def cross_validate(
     check_flag("exclude_seen", exclude_seen)
     copied(model, {})
     given = arguments_of_fit("fit_params", fit_params)
-    splits = list(_divided(data, folds, seed) if is_one(folds) else _pairs(folds))
+    divided = is_one(folds)
+    splits = list(_divided(data, folds, seed) if divided else _pairs(folds))
     if not splits:
         raise ValueError("folds is empty, expected at least one pair of interactions")
-    for _, test in splits:
-        check_values(model, test, parsed)
+    names = [f"fold {k} of data" if divided else f"folds[{k}][1]" for k in range(len(splits))]
+    for name, (_, test) in zip(names, splits, strict=True):
+        check_values(model, test, parsed, name)
     return CrossValidation(
-        evaluate(copied(model, {}).fit(train, **given), test, wanted, exclude_seen=exclude_seen)
-        for train, test in splits
+        evaluated(
+            name, copied(model, {}).fit(train, **given), test, wanted, exclude_seen=exclude_seen
+        )
+        for name, (train, test) in zip(names, splits, strict=True)
     )
 
 

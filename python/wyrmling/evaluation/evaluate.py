@@ -21,7 +21,7 @@ from .ranking import errors, measured, selected
 from .result import Evaluation, Skipped
 from .trained import Trained, check_values, numbers_of, trained
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "evaluated"]
 
 Unknown = Literal["skip", "error"]
 
@@ -82,16 +82,46 @@ def evaluate(
     >>> low < found["auc"] < high
     True
     """
+    return evaluated(
+        "test",
+        model,
+        test,
+        metrics,
+        exclude_seen=exclude_seen,
+        unknown=unknown,
+        users=users,
+        confidence=confidence,
+        resamples=resamples,
+        random_state=random_state,
+        progress=progress,
+    )
+
+
+def evaluated(
+    name: str,
+    model: Any,
+    test: Interactions,
+    metrics: str | Iterable[str],
+    *,
+    exclude_seen: bool = True,
+    unknown: Unknown = "skip",
+    users: Iterable[Any] | None = None,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    random_state: int = 0,
+    progress: bool = False,
+) -> Evaluation:
+    """As :func:`evaluate`, with errors that call what was held out by a name."""
     wanted = parse(metrics)
     check_level(confidence, resamples)
     seed = check_integer("random_state", random_state, 0, 2**63 - 1)
     exclude_seen = check_flag("exclude_seen", exclude_seen)
     check_choice("unknown", unknown, ("skip", "error"))
     check_flag("progress", progress)
-    check_interactions("test", test)
+    check_interactions(name, test)
     known = trained(model)
-    check_values(model, test, wanted)
-    user, item, there, skipped = _numbered(known, test, users, unknown)
+    check_values(model, test, wanted, name)
+    user, item, there, skipped = _numbered(known, test, users, unknown, name)
     pairs = _core.Csr(user, item, known.n_users, known.n_items)
     skipped = replace(skipped, repeated=len(user) - len(pairs))
     rows = np.flatnonzero(pairs.counts).astype(np.uint32)
@@ -100,7 +130,7 @@ def evaluate(
     if any(metric.kind == "novelty" for metric in wanted):
         popularity = np.bincount(known.seen.indices, minlength=known.n_items)
     if not len(rows):
-        raise ValueError(f"test has nothing to measure; left out: {skipped or 'nothing'}")
+        raise ValueError(f"{name} has nothing to measure; left out: {skipped or 'nothing'}")
     per_user, overall, measured_rows, held_out = measured(
         known.scores,
         rows,
@@ -113,7 +143,7 @@ def evaluate(
     )
     skipped = replace(skipped, seen=len(pairs) - held_out)
     if not len(measured_rows):
-        raise ValueError(f"test has nothing to measure; left out: {skipped}")
+        raise ValueError(f"{name} has nothing to measure; left out: {skipped}")
     if any(metric.kind in ERRORS for metric in wanted):
         assert known.predict is not None
         assert test.values is not None
@@ -133,7 +163,11 @@ def evaluate(
 
 
 def _numbered(
-    model: Trained, test: Interactions, users: Iterable[Any] | None, unknown: Unknown
+    model: Trained,
+    test: Interactions,
+    users: Iterable[Any] | None,
+    unknown: Unknown,
+    held_out: str,
 ) -> tuple[IndexArray, IndexArray, npt.NDArray[np.bool_], Skipped]:
     """The users and items of ``test`` that the model can be asked for, in its numbers, and which
     rows they are of.
@@ -144,7 +178,7 @@ def _numbered(
         numbers = numbers_of(own, ids).take(column)
         if unknown == "error" and (numbers < 0).any():
             first = ids[int(column[np.argmax(numbers < 0)])]
-            raise ValueError(f"test has {name} {first!r}, which the model does not know")
+            raise ValueError(f"{held_out} has {name} {first!r}, which the model does not know")
         columns.append(numbers)
     there = (columns[0] >= 0) & (columns[1] >= 0)
     skipped = Skipped(unknown=int(np.count_nonzero(~there)))

@@ -24,7 +24,7 @@ from ..arguments import check_choice, check_flag, check_integer, check_number
 from ..data import Interactions
 from ..data.interactions import check_interactions
 from ..progress import Steps
-from .evaluate import evaluate
+from .evaluate import evaluated
 from .metrics import parse, sign
 from .models import arguments_of_fit, check_params, copied, parameters_of
 from .result import Evaluation
@@ -215,7 +215,7 @@ def search(
         raise TypeError(f"callback is {callback!r}, expected a function or None")
     train, kept_out = validation_split("validation", validation, data, seed)
     if isinstance(metric, str):
-        check_values(model, kept_out, parse(metric))
+        check_values(model, kept_out, parse(metric), "validation")
 
     made: list[Trial] = []
     rounds = 0 if longest is None else math.floor(math.log(len(drawn), KEPT) + 1e-9)
@@ -278,7 +278,7 @@ def _measure(
         (wanted,) = parse([metric])
 
         def ranked(model: Any, held_out: Interactions) -> tuple[float, Evaluation]:
-            found = evaluate(model, held_out, wanted.name, exclude_seen=exclude_seen)
+            found = evaluated("validation", model, held_out, wanted.name, exclude_seen=exclude_seen)
             return found[wanted.name], found
 
         return wanted.name, ranked, sign(wanted.name)

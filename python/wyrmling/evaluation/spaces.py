@@ -152,7 +152,7 @@ def _key(value: Any) -> Hashable:
     """What equal values have in common, and NaN; what has no hash and is no container is like no
     other.
     """
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) and value is not np.ma.masked:
         plain = value.dtype.kind != "O"
         content = value.tobytes() if plain else tuple(map(_key, value.ravel()))
         return (value.shape, value.dtype.str, content)

@@ -82,13 +82,16 @@ def trained(model: Any) -> Trained:
     raise TypeError(f"model: expected a fitted model, got {type(model).__name__}")
 
 
-def check_values(model: Any, test: Interactions, metrics: Iterable[Metric]) -> None:
-    """Refuses errors of values where the model's scores are no values, or there are none in test.
+def check_values(
+    model: Any, test: Interactions, metrics: Iterable[Metric], name: str = "test"
+) -> None:
+    """Refuses errors of values where scores are no values, or there are none in ``test``.
 
     Args:
         model: a model, which need not be fitted.
         test: what it is to be measured on.
         metrics: what is asked for.
+        name: what errors call ``test``.
 
     Raises:
         ValueError: ``rmse`` or ``mae`` of a ranking, or of interactions without values.
@@ -97,7 +100,7 @@ def check_values(model: Any, test: Interactions, metrics: Iterable[Metric]) -> N
         return
     if isinstance(model, type) or not hasattr(model, "_scores_values"):
         return  # It is no model, as `trained` says.
-    what = "test has no values"
+    what = f"{name} has no values"
     if not model._scores_values():
         what = (
             f"{type(model).__name__} gives none, for its scores are an order: expected a model of "

@@ -29,8 +29,8 @@ from .explicit import ExplicitMF
 from .factorization_machine import FactorizationMachine
 from .features import Features
 from .fitted import NewUser
-from .history import LearningCurve
 from .knn import ItemKNN
+from .learning_curve import LearningCurve
 from .logistic import LogisticMF
 from .popularity import Popularity
 from .recommendations import Recommendations

@@ -119,10 +119,10 @@ class ImplicitALS(VectorModel):
         if (amounts.values != 1).any():
             arrays["values"] = amounts.values
         penalties = self._penalties(by_user)
-        watch = task.watch
-        assert watch is not None
+        monitor = task.monitor
+        assert monitor is not None
         epochs = task.epochs or self.epochs
-        watch.begin(epochs)
+        monitor.begin(epochs)
         for epoch in range(epochs):
             began = time.perf_counter()
             users, _ = self._solve(by_user, items, users)
@@ -132,7 +132,7 @@ class ImplicitALS(VectorModel):
             arrays |= {"users": users, "items": items}
             loss += float(penalties @ np.einsum("ud,ud->u", users, users))
             record = _core.restored_history([loss], [time.perf_counter() - began], len(by_user))
-            if watch.epoch(epoch, record, partial(dict, arrays)):
+            if monitor.epoch(epoch, record, partial(dict, arrays)):
                 break
         return arrays
 
@@ -188,7 +188,8 @@ class ImplicitALS(VectorModel):
     def _penalties(self, matrix: _core.CsrMatrix) -> Float32Array:
         """The penalty of each row's vector."""
         counts = np.maximum(_counts(matrix), 1)
-        penalties = self.l2 * counts**self.l2_power
+        with np.errstate(over="ignore"):
+            penalties = self.l2 * counts**self.l2_power
         if penalties.max() > np.finfo(np.float32).max:
             raise ValueError(f"l2 is {self.l2}, expected penalties within single precision")
         found: Float32Array = penalties.astype(np.float32)

@@ -28,12 +28,12 @@ from ..array_types import Float32Array, IndexArray
 from ..data import Id, Ids, Interactions
 from ..data.interactions import check_interactions
 from .arguments import numbers_of
+from .embeddings import Embeddings, array_types, check_features, known, names_of, own, summed
 from .factors import FactorModel, Loss
 from .features import Features
 from .fitted import Arrays, ArrayType, Fitted, NewUser
 from .hyperparameters import Bounds, Count, Scale
 from .score_checks import check_finite
-from .side import Side, array_types, check_features, known, names_of, own, summed
 from .training import Task
 
 __all__ = ["FactorizationMachine"]
@@ -177,8 +177,8 @@ class FactorizationMachine(FactorModel):
             )
         user_order = np.arange(data.n_users)
         of_compared = replace(task, data=compared)
-        users = self._side("user", of_users, data.user_ids, user_order, of_compared)
-        items = self._side("item", of_items, data.item_ids, order, task)
+        users = self._embeddings("user", of_users, data.user_ids, user_order, of_compared)
+        items = self._embeddings("item", of_items, data.item_ids, order, task)
 
         def arrays() -> Arrays:
             return users.arrays(user_order) | items.arrays(place)
@@ -204,9 +204,9 @@ class FactorizationMachine(FactorModel):
             given=user,
         )
         tables = {
-            f"{side.kind}_{name}": table
-            for side in (users, items)
-            for name, table in side.tables.items()
+            f"{embeddings.kind}_{name}": table
+            for embeddings in (users, items)
+            for name, table in embeddings.tables.items()
         }
         run = self._run(task, tables, self._optimizer_of(users, items), arrays)
         wy.fit(loss, columns, sample=dict.fromkeys(drawn, sampler), **run)
@@ -227,7 +227,7 @@ class FactorizationMachine(FactorModel):
         return had | (lengths == 0) if self.identity else had
 
     def _graph(
-        self, users: Side, items: Side, user: Any, item: Any, drawn: list[wy.IndexInput]
+        self, users: Embeddings, items: Embeddings, user: Any, item: Any, drawn: list[wy.IndexInput]
     ) -> Any:
         """The loss of a batch, as a graph."""
         vector = users.vector(user)
@@ -257,20 +257,20 @@ class FactorizationMachine(FactorModel):
         empty = np.full(len(ids) - len(bags), bags.offsets[-1])
         return names, wy.Ragged(bags.values, np.concatenate([bags.offsets, empty]), bags.weights)
 
-    def _side(
+    def _embeddings(
         self,
         kind: str,
         features: tuple[Ids, wy.Ragged] | None,
         ids: Ids,
         order: npt.NDArray[np.int64],
         task: Task,
-    ) -> Side:
+    ) -> Embeddings:
         """Users, or items, in an order, as they are before training: known rows as they were, new
         ones at random. Rows that nothing is learnt of are 0.
         """
         before = None if task.start is None else known(kind, task.start)
         names, bags = (None, None) if features is None else (features[0], features[1][order])
-        side = Side(kind, names, bags)
+        embeddings = Embeddings(kind, names, bags)
         rng = task.rng
         has_bias = kind == "item" or self.loss == "logistic"
         if names is None or self.identity:
@@ -280,12 +280,12 @@ class FactorizationMachine(FactorModel):
             if task.start is not None:
                 learnt = own(kind, task.start)
                 self._continue(vectors, learnt["vectors"])
-            side.add("vectors", vectors[order])
+            embeddings.add("vectors", vectors[order])
             if has_bias:
                 biases = np.zeros(len(ids))
                 if task.start is not None and "biases" in learnt:
                     biases[: len(learnt["biases"])] = learnt["biases"]
-                side.add("biases", biases[order])
+                embeddings.add("biases", biases[order])
         if names is not None:
             vectors = rng.normal(0.0, self.init_scale, (len(names), self.factors))
             biases = np.zeros(len(names))
@@ -294,20 +294,20 @@ class FactorizationMachine(FactorModel):
                 learnt_biases = task.start.get(f"{kind}_feature_biases")
                 if learnt_biases is not None:
                     biases[: len(learnt_biases)] = learnt_biases
-            side.add("feature_vectors", vectors)
+            embeddings.add("feature_vectors", vectors)
             if has_bias:
-                side.add("feature_biases", biases)
-        return side
+                embeddings.add("feature_biases", biases)
+        return embeddings
 
-    def _optimizer_of(self, *sides: Side) -> wy.Optimizer:
+    def _optimizer_of(self, *both: Embeddings) -> wy.Optimizer:
         """The optimizer, with the penalty of each kind of parameter."""
         of_vectors = {"user": self.l2_users, "item": self.l2_items}
         l2 = {}
-        for side in sides:
-            own_l2 = of_vectors[side.kind]
+        for embeddings in both:
+            own_l2 = of_vectors[embeddings.kind]
             own_l2 = self.l2 if own_l2 is None else own_l2
             by_name = {"vectors": own_l2, "biases": self.l2_bias}
-            for name, table in side.tables.items():
+            for name, table in embeddings.tables.items():
                 l2[table] = by_name.get(name, self.l2_features)
         return self._optimizer_with(l2)
 

@@ -46,9 +46,9 @@ from ..array_types import Float32Array, IndexArray
 from ..data import Ids, Interactions
 from ..data.pairs import users_of
 from ..source.read_once import ReadOnce
+from .checkpointing import TrainingState
 from .fitted import Arrays, ArrayType, Fitted
 from .hyperparameters import Bounds, Count, Scale
-from .resuming import Trainee
 from .training import Task
 from .vectors import VectorModel
 
@@ -150,13 +150,13 @@ class FactorModel(VectorModel):
         arrays: Callable[[], Arrays],
     ) -> dict[str, Any]:
         """Begins a run of parameters, or goes on with it: arguments of :func:`wyrmling.fit`."""
-        watch = task.watch
-        assert watch is not None
+        monitor = task.monitor
+        assert monitor is not None
         epochs = task.epochs or self.epochs
-        trainee = Trainee(tables, optimizer, arrays, self.schedule == "linear")
-        first = watch.begin(epochs, trainee)
+        training = TrainingState(tables, optimizer, arrays, self.schedule == "linear")
+        first = monitor.begin(epochs, training)
         return self._settings(
-            optimizer, epochs, lambda epoch, record: watch.epoch(epoch, record, arrays), first
+            optimizer, epochs, lambda epoch, record: monitor.epoch(epoch, record, arrays), first
         ) | {
             "threads": self.num_threads,
             "seed": int(task.rng.integers(2**63)),

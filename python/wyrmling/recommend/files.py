@@ -53,8 +53,8 @@ from .. import __version__, _core
 from ..data import Ids
 from ..tensor_files import Contents, read, write
 from .fitted import Fitted, Stateful
-from .history import LearningCurve
 from .hyperparameters import check, parameter_types, plain
+from .learning_curve import LearningCurve
 
 __all__ = [
     "UnloadedFunction",

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from .. import _core
 from ..array_types import Float32Array, IndexArray
 from ..data import Id, Ids
-from .history import LearningCurve
 from .hyperparameters import Hyperparameters
+from .learning_curve import LearningCurve
 
 __all__ = ["ArrayType", "Arrays", "Fitted", "NewUser", "Reasons", "Stateful"]
 

@@ -25,12 +25,12 @@ from ..data import Id, Ids, Interactions
 from .arguments import numbers_of, of_ids, one_id, several
 from .files import load_model, save_model
 from .fitted import Arrays, Fitted, NewUser, Reasons, Stateful, pairs_of
-from .history import LearningCurve
 from .hyperparameters import Bounds
+from .learning_curve import LearningCurve
 from .recommendations import listed, named
 from .score_checks import check_finite, numbers_only
 from .scoring import FactorScores, Scores, by_bias, shifted, top
-from .training import Callback, Task, Watch, Watched
+from .training import Callback, MonitorSettings, Task, TrainingMonitor
 
 __all__ = ["Recommender"]
 
@@ -116,7 +116,7 @@ class Recommender(Stateful, ABC):
                 a :class:`.LearningCurve`; returns True to stop, else False or None.
             progress: whether to show how training proceeds.
             checkpoint: a file that is written after each epoch. If it is there, the run goes on
-                where it was interrupted and gives the same bits, as :mod:`.resuming` describes;
+                where it was interrupted and gives the same bits, as :mod:`.checkpointing` says;
                 models that are not trained by gradient steps have none.
 
         Returns:
@@ -130,8 +130,8 @@ class Recommender(Stateful, ABC):
             OSError: the checkpoint cannot be read or written.
             FloatingPointError: training diverged; a smaller ``lr`` may help.
         """
-        watched = Watched(metric, patience, callback, progress, checkpoint)
-        return self._train(data, None, epochs, validation, watched)
+        settings = MonitorSettings(metric, patience, callback, progress, checkpoint)
+        return self._train(data, None, epochs, validation, settings)
 
     def partial_fit(
         self,
@@ -152,8 +152,8 @@ class Recommender(Stateful, ABC):
         learnt, so that a call after another draws other negatives. A model that was not fitted is
         fitted.
         """
-        watched = Watched(metric, patience, callback, progress, checkpoint)
-        return self._train(data, self._fitted, epochs, validation, watched)
+        settings = MonitorSettings(metric, patience, callback, progress, checkpoint)
+        return self._train(data, self._fitted, epochs, validation, settings)
 
     def _train(
         self,
@@ -161,7 +161,7 @@ class Recommender(Stateful, ABC):
         before: Fitted | None,
         epochs: int | None,
         validation: Interactions | float | None,
-        watched: Watched,
+        settings: MonitorSettings,
     ) -> Self:
         self.check_params()
         # Settings that a callback changes count from the next fit on.
@@ -170,9 +170,9 @@ class Recommender(Stateful, ABC):
         # Of a model without histories the new pairs alone say nothing of the data.
         knows = before is None or before.seen is not None
         model = model._resolved(task.seen if knows else None)
-        watch = Watch(model, task, watched)
-        arrays = model._learn(replace(task, watch=watch))
-        self._set_fitted(watch.finish(arrays))
+        monitor = TrainingMonitor(model, task, settings)
+        arrays = model._learn(replace(task, monitor=monitor))
+        self._set_fitted(monitor.finish(arrays))
         return self
 
     def _with(self, fitted: Fitted) -> Self:

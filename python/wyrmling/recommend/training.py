@@ -1,6 +1,6 @@
-"""A run of training: what is learnt from, and what watches it.
+"""A run of training: what is learnt from, and what monitors it.
 
-Validation belongs to every model: the watcher measures the model after each epoch, keeps the best
+Validation belongs to every model: the monitor measures the model after each epoch, keeps the best
 state, stops a run that no longer improves, and says so where popularity ranks better.
 """
 
@@ -30,12 +30,12 @@ from ..evaluation.trained import Trained, check_values
 from ..evaluation.validation import validation_split
 from ..progress import Progress
 from ..tensor_files import check_writable
+from .checkpointing import CheckpointFile, RunProgress, TrainingState, checksum, run_of
 from .fitted import Arrays, Fitted, Stateful
-from .history import LearningCurve
 from .hyperparameters import Bounds, Count, check
-from .resuming import Progressed, RunFile, Trainee, checksum, run_of
+from .learning_curve import LearningCurve
 
-__all__ = ["Callback", "Task", "Watch", "Watched"]
+__all__ = ["Callback", "MonitorSettings", "Task", "TrainingMonitor"]
 
 Callback = Callable[[int, LearningCurve], bool | None]
 
@@ -67,7 +67,7 @@ class Task:
         start: the arrays to continue from, for the first users and items; None to start anew.
         epochs: passes over the data that the caller asks for; None for the model's own number.
         rng: the source of random numbers.
-        watch: what the model tells after each epoch.
+        monitor: what the model tells after each epoch.
     """
 
     data: Interactions
@@ -76,7 +76,7 @@ class Task:
     start: Arrays | None
     epochs: int | None
     rng: np.random.Generator
-    watch: Watch | None = None
+    monitor: TrainingMonitor | None = None
 
     @classmethod
     def of(
@@ -111,8 +111,8 @@ class Task:
         return cls(data, seen, kept_out, start, epochs, rng)
 
 
-class Watched(NamedTuple):
-    """How a run is watched.
+class MonitorSettings(NamedTuple):
+    """How a run is monitored.
 
     Args:
         metric: what is measured on the validation data.
@@ -129,17 +129,17 @@ class Watched(NamedTuple):
     checkpoint: str | os.PathLike[str] | None
 
 
-class Watch:
+class TrainingMonitor:
     """Measures a model while it learns.
 
     Args:
         model: the model.
         task: what it learns from.
-        watched: how it is watched.
+        settings: how it is monitored.
     """
 
-    def __init__(self, model: Learner, task: Task, watched: Watched) -> None:
-        metric, patience, callback, progress, checkpoint = watched
+    def __init__(self, model: Learner, task: Task, settings: MonitorSettings) -> None:
+        metric, patience, callback, progress, checkpoint = settings
         check_flag("progress", progress)
         if patience is not None:
             if task.validation is None:
@@ -149,7 +149,7 @@ class Watch:
             raise TypeError(f"metric is {metric!r}, expected a name such as 'ndcg@10'")
         wanted = parse(metric)
         if task.validation is not None:
-            check_values(model, task.validation, wanted)
+            check_values(model, task.validation, wanted, "validation")
         if callback is not None and not callable(callback):
             raise TypeError(f"callback is {callback!r}, expected a function")
         if checkpoint is not None:
@@ -162,31 +162,31 @@ class Watch:
         self._progress = progress
         # A callback may change the working directory.
         self._path = None if checkpoint is None else os.path.abspath(checkpoint)
-        self._file: RunFile | None = None
+        self._file: CheckpointFile | None = None
         self._bar: Progress | None = None
         self._best: Arrays | None = None
         self.history = LearningCurve()
 
-    def begin(self, epochs: int, trainee: Trainee | None = None) -> int:
+    def begin(self, epochs: int, training: TrainingState | None = None) -> int:
         """Says how many epochs there will be, and what is trained, which goes on from its file.
 
         Returns:
             The number of epochs that were trained; all if the run has ended.
         """
         first = 0
-        if self._path is not None and trainee is not None:
+        if self._path is not None and training is not None:
             model, task = self._model, self._task
             assert isinstance(model, Stateful)
-            state = self._state(trainee.arrays())
+            state = self._state(training.arrays())
             measured = None if task.validation is None else (task.validation, self._metric)
-            run = run_of(model, trainee, state, epochs, task.data, measured)
-            self._file = RunFile(self._path, trainee, run)
+            run = run_of(model, training, state, epochs, task.data, measured)
+            self._file = CheckpointFile(self._path, training, run)
             first = self._resume(self._file.load(model, state), epochs)
         if self._progress:
             self._bar = Progress(epochs, first)
         return first
 
-    def _resume(self, found: Progressed | None, epochs: int) -> int:
+    def _resume(self, found: RunProgress | None, epochs: int) -> int:
         if found is None:
             return 0
         done, best = len(found.curve), found.curve.best_epoch
@@ -217,7 +217,7 @@ class Watch:
             # A callback that returns a number, such as a loss, is an error, as in wyrmling.fit.
             stopped = answer is not None and check_flag("what callback returns", answer)
         if self._file is not None:
-            self._file.save(Progressed(history, self._best, stopped))
+            self._file.save(RunProgress(history, self._best, stopped))
         return stop or stopped
 
     def _validate(self, number: int, arrays: Arrays) -> bool:

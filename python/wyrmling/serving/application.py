@@ -2,7 +2,7 @@
 
 =========================  ==================================================================
 ``GET /health``            whether it works, and with which model
-``GET /recommend?user=``   items for a user, see :func:`.questions.recommend`
+``GET /recommend?user=``   items for a user, see :func:`.endpoints.recommend`
 ``POST /recommend``        the same for several users, or for a history, asked in JSON
 ``GET, POST /similar``     what is similar to an item or a user
 ``GET /metrics``           counts and times, for Prometheus
@@ -28,10 +28,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import __version__
-from .current import CurrentModel
+from .current_model import CurrentModel
+from .endpoints import Refused, of_json, of_url, recommend, similar
 from .metrics import Metrics
 from .page import Page
-from .questions import Refused, of_json, of_url, recommend, similar
 
 __all__ = ["Application"]
 
@@ -124,7 +124,7 @@ class Application:
             raise Refused(405, "bad_method", f"expected {' or '.join(methods)}")
         return answer(environ)
 
-    def _question(self, environ: Environ) -> Any:
+    def _parameters(self, environ: Environ) -> Any:
         if environ["REQUEST_METHOD"] != "POST":
             return of_url(environ.get("QUERY_STRING", ""))
         # No form of a web page from elsewhere can have this type.
@@ -137,10 +137,10 @@ class Application:
         return of_json(environ["wsgi.input"].read(int(length)))
 
     def _recommend(self, environ: Environ) -> Any:
-        return recommend(self.current.get().model, self._question(environ))
+        return recommend(self.current.get().model, self._parameters(environ))
 
     def _similar(self, environ: Environ) -> Any:
-        return similar(self.current.get().model, self._question(environ))
+        return similar(self.current.get().model, self._parameters(environ))
 
     def _health(self, environ: Environ) -> Any:
         current = self.current.get()
@@ -178,7 +178,7 @@ class Application:
     def _of_page(self, environ: Environ) -> Any:
         assert self._page is not None
         return self._page.answer(
-            environ["PATH_INFO"], self._question(environ), self.current.get().model
+            environ["PATH_INFO"], self._parameters(environ), self.current.get().model
         )
 
 

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from ..array_types import Float64Array
 from ..recommend import Recommender
 from ..recommend.similarity import SimilarityModel
-from .questions import InUrl, Question, Refused, recommend, similar
+from .endpoints import InUrl, Parameters, Refused, recommend, similar
 
 __all__ = ["Page", "components", "item_map"]
 
@@ -64,12 +64,12 @@ class Page:
         self._files = {
             path: (kind, (folder / name).read_bytes()) for path, (name, kind) in FILES.items()
         }
-        self._data: dict[str, Callable[[Recommender, Question], Any]] = {
+        self._data: dict[str, Callable[[Recommender, Parameters], Any]] = {
             "/ui/model": _about,
             "/ui/ids": _proposed,
             "/ui/map": self._map,
         }
-        self._questions: dict[str, Callable[[Recommender, Question], Any]] = {
+        self._endpoints: dict[str, Callable[[Recommender, Parameters], Any]] = {
             "/ui/recommend": recommend,
             "/ui/similar": similar,
         }
@@ -80,27 +80,27 @@ class Page:
     def paths(self) -> dict[str, str]:
         """The paths that the page answers, each with its method."""
         read = dict.fromkeys([*self._files, *self._data], "GET")
-        return read | dict.fromkeys(self._questions, "POST")
+        return read | dict.fromkeys(self._endpoints, "POST")
 
-    def answer(self, path: str, question: Question, model: Recommender) -> Any:
+    def answer(self, path: str, parameters: Parameters, model: Recommender) -> Any:
         """A file, as (type, bytes, headers), or an object for JSON."""
         if path in self._files:
             return (*self._files[path], POLICY)
-        if path in self._questions:
-            return self._asked(path, model, question)
-        return self._data[path](model, question)
+        if path in self._endpoints:
+            return self._asked(path, model, parameters)
+        return self._data[path](model, parameters)
 
-    def _asked(self, path: str, model: Recommender, question: Question) -> Any:
+    def _asked(self, path: str, model: Recommender, parameters: Parameters) -> Any:
         """An answer about one thing, which is all that the page asks."""
         for name in SEVERAL[path]:
-            if name in question:
+            if name in parameters:
                 path = path.removeprefix("/ui")
                 raise Refused(400, "bad_request", f"{name}: the page has no such list, {path} does")
-        asked = {name: _untyped(value) for name, value in question.items()}
-        answer = self._questions[path](model, asked)
+        asked = {name: _untyped(value) for name, value in parameters.items()}
+        answer = self._endpoints[path](model, asked)
         return {name: _as_text(pairs) for name, pairs in answer.items() if name in PAIRS}
 
-    def _map(self, model: Recommender, question: Question) -> Any:
+    def _map(self, model: Recommender, parameters: Parameters) -> Any:
         with self._lock:  # so that it is computed once
             if model not in self._maps:
                 self._maps[model] = item_map(model)
@@ -120,7 +120,7 @@ def _as_text(pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _about(model: Recommender, question: Question) -> Any:
+def _about(model: Recommender, parameters: Parameters) -> Any:
     """What the page shows before anything is asked."""
     curve = model.history
     return {
@@ -140,9 +140,9 @@ def _plottable(column: list[float]) -> list[float | None]:
     return [float(value) if np.isfinite(value) else None for value in column]
 
 
-def _proposed(model: Recommender, question: Question) -> Any:
+def _proposed(model: Recommender, parameters: Parameters) -> Any:
     """Ids that contain a text, those that begin with it first."""
-    kind, text = str(question.get("kind", "")), str(question.get("text", "")).casefold()
+    kind, text = str(parameters.get("kind", "")), str(parameters.get("text", "")).casefold()
     if kind not in ("users", "items"):
         raise Refused(400, "bad_value", "kind: expected users or items")
     begin: list[int | str] = []

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..arguments import check_flag, check_integer, check_path
 from .application import Application
-from .current import CurrentModel
+from .current_model import CurrentModel
 from .page import Page
 
 __all__ = ["serve"]

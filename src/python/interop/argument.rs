@@ -12,7 +12,8 @@ use std::ops::RangeInclusive;
 
 use numpy::ndarray::Dimension;
 use numpy::{
-    Element, PyArray, PyArrayMethods, PyReadonlyArray, PyUntypedArray, PyUntypedArrayMethods,
+    Element, PyArray, PyArrayDescr, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray,
+    PyUntypedArray, PyUntypedArrayMethods,
 };
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -41,7 +42,7 @@ pub(in crate::python) fn borrowed<'py, T: Element, D: Dimension>(
     };
     refuse_subclass(&name, array)?;
     let found = array.dtype();
-    if !numpy::PyArrayDescrMethods::is_equiv_to(&found, &expected) {
+    if !found.is_equiv_to(&expected) {
         return Err(PyTypeError::new_err(format!(
             "{name}: expected an array of dtype {expected}, got one of dtype {found}; convert \
              it with .astype"
@@ -102,6 +103,22 @@ impl<'a, 'py, T: FromPyObject<'a, 'py>> FromPyObject<'a, 'py> for Given<T> {
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let refused = |error: T::Error| (error.into(), shown(&object));
         Ok(Given(object.extract().map_err(refused)))
+    }
+}
+
+/// A real number. Truth values are none.
+pub(in crate::python) struct Real(pub(in crate::python) f64);
+
+impl FromPyObject<'_, '_> for Real {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let descr = object.getattr_opt(intern!(object.py(), "dtype"))?;
+        let kind = descr.and_then(|d| d.cast_into::<PyArrayDescr>().ok().map(|d| d.kind()));
+        if object.is_instance_of::<PyBool>() || kind == Some(b'b') {
+            return Err(PyTypeError::new_err("a truth value"));
+        }
+        object.extract().map(Real)
     }
 }
 

@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyString};
 
 use crate::graph::Parameter;
 use crate::optim::{L2Per, Optimizer, Penalized, Rule, Settings};
-use crate::python::interop::argument::Given;
+use crate::python::interop::argument::{Given, Real};
 use crate::python::interop::convert::type_name;
 use crate::python::interop::items::items;
 use crate::python::interop::long_call::long_call;
@@ -29,8 +29,8 @@ pub(in crate::python) struct PyOptimizer {
     pub(in crate::python) inner: Arc<Optimizer>,
 }
 
-fn number(name: &str, given: Given<f64>) -> PyResult<f64> {
-    given.named(name, "a number")
+fn number(name: &str, given: Given<Real>) -> PyResult<f64> {
+    Ok(given.named(name, "a number")?.0)
 }
 
 /// ``l2``: the weight of the penalty on all parameters, or on each of some.
@@ -52,11 +52,11 @@ impl<'py> FromPyObject<'_, 'py> for Penalty {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let Ok(by_parameter) = object.cast::<PyDict>() else {
-            let (all, own) = (object.extract()?, Vec::new());
+            let (Real(all), own) = (object.extract()?, Vec::new());
             return Ok(Penalty { all, own });
         };
         let one = |(key, l2): (Bound<'py, PyAny>, Bound<'py, PyAny>)| {
-            let l2: f64 = l2.extract()?;
+            let Real(l2) = l2.extract()?;
             if let Ok(name) = key.cast::<PyString>() {
                 return Ok((Penalized::Named(name.to_str()?.to_owned()), l2));
             }
@@ -96,9 +96,9 @@ impl FromPyObject<'_, '_> for PenaltyPer {
 fn create<S: pyo3::PyClass<BaseType = PyOptimizer>>(
     class: S,
     rule: Rule,
-    lr: Given<f64>,
+    lr: Given<Real>,
     l2: (Given<Penalty>, Given<PenaltyPer>),
-    clip: Option<Given<f64>>,
+    clip: Option<Given<Real>>,
 ) -> PyResult<PyClassInitializer<S>> {
     let lr = number("lr", lr)?;
     let kind = "a number, or a dict with a number for each of some Parameters or their names";
@@ -110,7 +110,8 @@ fn create<S: pyo3::PyClass<BaseType = PyOptimizer>>(
         l2_per,
         clip: clip
             .map(|clip| clip.named("clip", "a number or None"))
-            .transpose()?,
+            .transpose()?
+            .map(|Real(clip)| clip),
     };
     let mut optimizer = Optimizer::new(rule, settings)?;
     for (parameters, l2) in own {
@@ -134,7 +135,7 @@ impl PyOptimizer {
     /// Raises TypeError for what is no number, ValueError if it is negative or not finite. At 0, where
     /// a schedule may end, parameters stay as they are.
     #[setter]
-    fn set_lr(&self, lr: Given<f64>) -> PyResult<()> {
+    fn set_lr(&self, lr: Given<Real>) -> PyResult<()> {
         Ok(self.inner.set_lr(number("lr", lr)?)?)
     }
 
@@ -275,7 +276,7 @@ impl PySgd {
     #[pyo3(
         signature = (
             lr,
-            momentum=Given::default(0.0),
+            momentum=Given::default(Real(0.0)),
             l2=Penalty::NONE,
             clip=None,
             l2_per=PenaltyPer::STEP
@@ -283,10 +284,10 @@ impl PySgd {
         text_signature = "(lr, momentum=0.0, l2=0.0, clip=None, l2_per='step')"
     )]
     fn new(
-        lr: Given<f64>,
-        momentum: Given<f64>,
+        lr: Given<Real>,
+        momentum: Given<Real>,
         l2: Given<Penalty>,
-        clip: Option<Given<f64>>,
+        clip: Option<Given<Real>>,
         l2_per: Given<PenaltyPer>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let momentum = number("momentum", momentum)?;
@@ -312,16 +313,16 @@ impl PyAdagrad {
             lr,
             l2=Penalty::NONE,
             clip=None,
-            eps=Given::default(1e-10),
+            eps=Given::default(Real(1e-10)),
             l2_per=PenaltyPer::STEP
         ),
         text_signature = "(lr, l2=0.0, clip=None, eps=1e-10, l2_per='step')"
     )]
     fn new(
-        lr: Given<f64>,
+        lr: Given<Real>,
         l2: Given<Penalty>,
-        clip: Option<Given<f64>>,
-        eps: Given<f64>,
+        clip: Option<Given<Real>>,
+        eps: Given<Real>,
         l2_per: Given<PenaltyPer>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let eps = number("eps", eps)?;
@@ -350,10 +351,10 @@ impl PyAdam {
     )]
     #[pyo3(
         signature = (
-            lr=Given::default(1e-3),
-            beta1=Given::default(0.9),
-            beta2=Given::default(0.999),
-            eps=Given::default(1e-8),
+            lr=Given::default(Real(1e-3)),
+            beta1=Given::default(Real(0.9)),
+            beta2=Given::default(Real(0.999)),
+            eps=Given::default(Real(1e-8)),
             l2=Penalty::NONE,
             clip=None,
             l2_per=PenaltyPer::STEP
@@ -361,12 +362,12 @@ impl PyAdam {
         text_signature = "(lr=0.001, beta1=0.9, beta2=0.999, eps=1e-08, l2=0.0, clip=None, l2_per='step')"
     )]
     fn new(
-        lr: Given<f64>,
-        beta1: Given<f64>,
-        beta2: Given<f64>,
-        eps: Given<f64>,
+        lr: Given<Real>,
+        beta1: Given<Real>,
+        beta2: Given<Real>,
+        eps: Given<Real>,
         l2: Given<Penalty>,
-        clip: Option<Given<f64>>,
+        clip: Option<Given<Real>>,
         l2_per: Given<PenaltyPer>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let rule = Rule::Adam {

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::sampling::{KnownPairs, SampledLength, named_in, shape_object};
-use crate::python::interop::argument::{Given, Integer};
+use crate::python::interop::argument::{Given, Integer, Real};
 use crate::python::interop::convert::{self, type_name};
 use crate::python::interop::long_call::patiently;
 use crate::python::variables::variable::PyVariable;
@@ -175,7 +175,7 @@ impl PyWarp {
             positives=None,
             given="user".into(),
             item="item".into(),
-            margin=Given::default(1.0),
+            margin=Given::default(Real(1.0)),
             most=Integer::Fits(100)
         ),
         text_signature = "(users, items, item_bias=None, *, positives=None, given='user', item='item', margin=1.0, most=100)"
@@ -187,11 +187,11 @@ impl PyWarp {
         positives: Option<KnownPairs<'_>>,
         given: String,
         item: String,
-        margin: Given<f64>,
+        margin: Given<Real>,
         most: Integer,
     ) -> PyResult<PyClassInitializer<Self>> {
         let choice = Choice::Warp {
-            margin: margin.named("margin", "a number")?,
+            margin: margin.named("margin", "a number")?.0,
             most: count("most", &most)?,
         };
         let setting = Setting {
@@ -282,8 +282,9 @@ impl PyDynamic {
 /// ``rank_scale`` is a number above 0: the lower, the higher the items that are drawn. None is a quarter of
 /// the number of items. ``users``, ``items``, ``item_bias``, ``positives`` and ``given`` are those of
 /// ``WARP``, ``shape`` is that of ``Uniform``. Raises as ``WARP`` for these, and ValueError for a
-/// ``rank_scale`` that is not finite and above 0. An item that the user knows is drawn again, and after 16 times the next in the order is taken that they do not know. A user whose
-/// factors are all 0 gets what ``Uniform`` draws.
+/// ``rank_scale`` that is not finite and above 0. An item that the user knows is drawn again, and after 16 times the next
+/// in the order is taken that they do not know. If they know the next 1,024 too, or all their factors are 0, they get
+/// what ``Uniform`` draws.
 ///
 /// >>> from wyrmling import Parameter
 /// >>> users, items = Parameter([[1.0], [2.0]]), Parameter([[1.0], [2.0], [0.0]])
@@ -318,12 +319,12 @@ impl PyAdaptive {
         item_bias: Option<&Bound<'_, PyAny>>,
         positives: Option<KnownPairs<'_>>,
         given: String,
-        rank_scale: Option<Given<f64>>,
+        rank_scale: Option<Given<Real>>,
         shape: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let rank_scale = rank_scale.map(|given| given.named("rank_scale", "a number or None"));
         let scale = match rank_scale.transpose()? {
-            Some(scale) => scale,
+            Some(Real(scale)) => scale,
             None => table("items", items)?.rows() as f64 / RANKS,
         };
         let setting = Setting {

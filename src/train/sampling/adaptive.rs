@@ -14,8 +14,9 @@
 //! what runs are resumed at is the beginning of an epoch.
 //!
 //! An item that the user knows is drawn again, up to 16 times; then the next one after it in the order that
-//! they do not know is taken. A user for whom all factors are 0, or not finite, gets what the base sampler
-//! draws.
+//! they do not know is taken, if it is among the next [`NEXT`]. Where it is not, since the user knows nearly all
+//! of many items, the base sampler draws, whose time does not grow with the number of items; so it does for a
+//! user for whom all factors are 0, or not finite.
 //!
 //! Limits: orders take 4 bytes an item and factor for each worker; numbers are compared in single precision.
 
@@ -26,6 +27,9 @@ use super::positives::KnownItems;
 use crate::array::{filled, size};
 use crate::error::Result;
 use crate::interrupt;
+
+/// How many items after one that is known are looked at for one that is not.
+const NEXT: usize = 1024;
 
 /// The orders of items by each factor. See the [module documentation](self).
 #[derive(Debug)]
@@ -124,7 +128,8 @@ impl FactorOrders {
         }
     }
 
-    /// An item for the user who was turned to, of whom this is known; `None` if no factor has a weight.
+    /// An item for the user who was turned to, of whom this is known; `None` if no factor has a weight, or none
+    /// was found that is unknown.
     #[inline]
     pub(in crate::train) fn draw<R: Rng>(&self, rng: &mut R, known: KnownItems<'_>) -> Option<u32> {
         let total = self
@@ -150,7 +155,9 @@ impl FactorOrders {
             let place = (place + k) % self.n;
             order[if backwards { self.n - 1 - place } else { place }]
         };
-        (1..self.n).map(next).find(|&item| !known.contains(item))
+        (1..self.n.min(NEXT + 1))
+            .map(next)
+            .find(|&item| !known.contains(item))
     }
 }
 

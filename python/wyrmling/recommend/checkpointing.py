@@ -35,16 +35,16 @@ from ..data import Interactions
 from ..tensor_files import Contents, read, write
 from .files import check_arrays, check_finite, id_arrays, plain_hyperparameters
 from .fitted import Arrays, Fitted, Stateful
-from .history import LearningCurve
+from .learning_curve import LearningCurve
 
-__all__ = ["Progressed", "RunFile", "Trainee", "checksum", "run_of"]
+__all__ = ["CheckpointFile", "RunProgress", "TrainingState", "checksum", "run_of"]
 
 FORMAT = "wyrmling.fit/1"
 BEST, CURVE, RUN = "best.", "curve", "run"
 
 
 @dataclass(frozen=True)
-class Trainee:
+class TrainingState:
     """What a run trains.
 
     Args:
@@ -61,7 +61,7 @@ class Trainee:
 
 
 @dataclass(frozen=True)
-class Progressed:
+class RunProgress:
     """How far a run has come.
 
     Args:
@@ -75,30 +75,30 @@ class Progressed:
     stopped: bool
 
 
-class RunFile:
+class CheckpointFile:
     """The file of a run.
 
     Args:
         path: where it is.
-        trainee: what is trained.
+        training: what is trained.
         run: what tells the run from others.
     """
 
-    def __init__(self, path: str, trainee: Trainee, run: Mapping[str, Any]) -> None:
+    def __init__(self, path: str, training: TrainingState, run: Mapping[str, Any]) -> None:
         self._path = path
-        self._trainee = trainee
+        self._training = training
         self._run = run
 
-    def save(self, progressed: Progressed) -> None:
+    def save(self, progress: RunProgress) -> None:
         """Writes how far the run has come."""
-        trainee, curve = self._trainee, progressed.curve
-        found = checkpoints.contents(FORMAT, trainee.tables, trainee.optimizer, len(curve))
-        best = {BEST + name: array for name, array in (progressed.best or {}).items()}
-        about = {"stopped": progressed.stopped} | vars(curve)
+        training, curve = self._training, progress.curve
+        found = checkpoints.contents(FORMAT, training.tables, training.optimizer, len(curve))
+        best = {BEST + name: array for name, array in (progress.best or {}).items()}
+        about = {"stopped": progress.stopped} | vars(curve)
         more = {RUN: checkpoints.encoded(self._run), CURVE: checkpoints.encoded(about)}
         write(self._path, replace(found, arrays={**found.arrays, **best, **more}))
 
-    def load(self, model: Stateful, state: Fitted) -> Progressed | None:
+    def load(self, model: Stateful, state: Fitted) -> RunProgress | None:
         """Goes on from the file, if there is one; ``state`` is the model's before training.
 
         Raises:
@@ -115,7 +115,7 @@ class RunFile:
         except (TypeError, ValueError, FloatingPointError) as error:
             raise ValueError(f"{self._path}: {error}") from None
 
-    def _restored(self, found: Contents, model: Stateful, state: Fitted) -> Progressed:
+    def _restored(self, found: Contents, model: Stateful, state: Fitted) -> RunProgress:
         arrays = dict(found.arrays)
         self._compare(checkpoints.decoded(RUN, arrays))
         about = checkpoints.decoded(CURVE, arrays)
@@ -131,11 +131,13 @@ class RunFile:
             check_arrays(model, replace(state, arrays=best))
             for name, array in best.items():
                 check_finite(name, array)
-        trainee = self._trainee
-        done = checkpoints.restore(replace(found, arrays=arrays), trainee.tables, trainee.optimizer)
+        training = self._training
+        done = checkpoints.restore(
+            replace(found, arrays=arrays), training.tables, training.optimizer
+        )
         if done != len(curve):
             raise ValueError(f"its curve has {len(curve)} epochs, expected {done}")
-        return Progressed(curve, best or None, stopped)
+        return RunProgress(curve, best or None, stopped)
 
     def _compare(self, found: Mapping[str, Any]) -> None:
         """Raises ValueError for a file of another run, and says what differs."""
@@ -150,7 +152,7 @@ class RunFile:
 
 def run_of(
     model: Stateful,
-    trainee: Trainee,
+    training: TrainingState,
     state: Fitted,
     epochs: int,
     data: Interactions,
@@ -171,7 +173,7 @@ def run_of(
         run[name] = list(value) if isinstance(value, tuple) else value
     for name, called in functions.items():
         run[name] = f"{called} {_source(getattr(model, name))}"
-    if trainee.depends_on_epochs:
+    if training.depends_on_epochs:
         run["epochs"] = int(epochs)
     if measured is not None:
         run["validation"] = f"{_described(measured[0])}, {measured[1]}"

@@ -135,7 +135,7 @@ class CurrentModel:
 
     def _read(self) -> Recommender:
         model = Recommender.load(self.path, mmap=self._mmap)
-        # What is made at the first question is made here, where nobody waits for it.
+        # What is made at the first request is made here, where nobody waits for it.
         for ids in (model.user_ids, model.item_ids):
             ids.numbers(ids[:1])
         return model

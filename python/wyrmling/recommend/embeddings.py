@@ -1,4 +1,4 @@
-"""One side of a factorisation machine, users or items: vectors and biases as sums of features'.
+"""Embeddings of users or of items in a factorisation machine: sums of their features' vectors.
 
 A row that is trained is either a user's (an item's) own, its identity, or a feature's. Models score
 by the sum of both.
@@ -21,14 +21,14 @@ from ..data import Ids
 from .features import Features
 from .fitted import Arrays, ArrayType, Fitted
 
-__all__ = ["Side"]
+__all__ = ["Embeddings"]
 
 NAMES: WeakKeyDictionary[Fitted, dict[str, Ids]] = WeakKeyDictionary()
 """Of each state the names of features of users and of items, made when they are first asked for."""
 
 
 @dataclass(eq=False)
-class Side:
+class Embeddings:
     """The tables of users, or of items, and the sums of their rows.
 
     Args:
