@@ -3,7 +3,6 @@
 # What ``mode="source"`` refuses.
 REFUSED = {
     "array_assignment.argument_is_changed",
-    "array_assignment.integers_truncate",
     "array_assignment.transposed_is_a_view",
     "array_assignment.two_names_part_and_one_is_written_to",
     "array_assignment.two_names_part_on_a_branch",
@@ -362,6 +361,10 @@ TRACING_REFUSES = {
     "whole_arrays.gone_through",
     "whole_arrays.many_places",
     "whole_arrays.truths_one_by_one",
+    "written_integers.best_path",
+    "written_integers.counted_in_bins",
+    "written_integers.made_by_ndarray",
+    "written_integers.spanning_tree",
 }
 
 # At a point of these no oracle says what derivatives are: they are infinite there, or none.

@@ -25,7 +25,8 @@ from ..abstract.state import (
 from ..abstract.values import Array, Choice, Known, Reference, Tuple, ZeroDimensional, is_none
 from ..abstract.walker import Walker
 from ..types.in_place import in_use
-from ..types.views import looked_up
+from ..types.marked import expect_written
+from ..types.views import is_view, looked_up
 
 
 def _in_shape(array: Any, like: Any) -> Any:
@@ -216,11 +217,12 @@ class Statements(Walker):
                 return before
             elif not isinstance(contents, ListContents):
                 self.refuse(node, "an operator in place on this", "write x = x | …")
-        if isinstance(before, Array) and before.view is not None:
+        if is_view(before):
             made = self._in_shape(operator, before, value, node)
             self.replace_array(before, made, node)
             return looked_up(self, before.view, node)
         if self.is_array(before):
+            expect_written(self, before)
             self.refuse(node, "an operator in place on an array", "write x = x + …")
         return self.binary(operator, before, value, node)
 

@@ -124,7 +124,7 @@ def _of_module(
     name = _text_for(walker, found, args, keywords, node)
     if name is None:
         return None
-    if found not in OF_INTEGERS:
+    if found not in OF_INTEGERS or name == "nonzero":
         return _read(walker, name, args, keywords, node)
     made = _read(walker, name, [integer_of(walker, arg, node) for arg in args], keywords, node)
     return made if walker.is_array(made) else _as_numpy(walker, made, node)
@@ -193,6 +193,12 @@ def _text_for(
     if found is itertools.zip_longest and any(map(walker.runs, args)):
         # Python asks generators in turn; the text would go through one after the other.
         walker.refuse(node, "zip_longest of a generator", "make it a list")
+    if found in (np.nonzero, np.flatnonzero) or (found is np.where and len(args) == 1):
+        array = walker.array_of(args[0]) if args else None
+        shape = getattr(getattr(array, "variable", array), "shape", ())
+        if len(args) != 1 or keywords or len(shape) not in (1, 2):
+            return None
+        return "flatnonzero" if found is np.flatnonzero else "nonzero"
     if found is np.average:
         weights = keywords.get("weights", args[2] if len(args) > 2 else Known(None))
         return None if isinstance(weights, Known) else "average"

@@ -177,8 +177,12 @@ class ComputedSlices(Walker):
         plain = isinstance(step, Known) and step.object in (None, 1)
         return depends and plain and all(end.kind in INTEGERS for end in ends)
 
-    def part_of(self, value: Any, array: Array, index: Lazy, node: ast.AST) -> Array:
-        """A slice by computed ends, which is a view."""
+    def part_of(self, value: Any, array: Array, index: Lazy, node: ast.AST) -> Any:
+        """A slice by computed ends: a view, or a copy of integers, to which nobody writes."""
+        if is_integers(array) and len(array.shape) == 1:
+            start, stop, _ = index.over
+            ends = self.bounds(start, stop, self.length(array, node), node)
+            return self.call(self.written_out("integers_from", node), [value, *ends], {}, node)
         bases = frozenset({value.address}) if isinstance(value, Reference) else array.bases
         return replace(_cut_of(self, array, index, node)[1], bases=bases)
 

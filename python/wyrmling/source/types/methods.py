@@ -87,8 +87,8 @@ class Methods(Walker):
         self, name: str, owner: Any, args: list[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
         method = getattr(np.ndarray, name)
-        if name == "searchsorted":
-            return self.call(Known(np.searchsorted), [owner, *args], keywords, node)
+        if name in ("searchsorted", "nonzero"):
+            return self.call(Known(getattr(np, name)), [owner, *args], keywords, node)
         return self.array_call(method, [owner, *args], keywords, node)
 
     def _number_method(
