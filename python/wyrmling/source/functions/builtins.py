@@ -46,7 +46,7 @@ from .stand_ins import stand_in
 PURE_MODULES = ("math", "cmath")
 PURE = frozenset(
     {"ascii", "bin", "bytes", "chr", "complex", "format", "frozenset", "hash", "hex"}
-    | {"oct", "ord", "slice"}
+    | {"oct", "ord"}
 )
 PLAIN_MEMBERS = (types.FunctionType, staticmethod, classmethod)
 """What any instance of a class has, of that which says itself what it is for an instance."""
@@ -234,9 +234,14 @@ class Builtins(Walker):
         ]
         start, stop = (Known(0), ends[0]) if len(ends) == 1 else ends[:2]
         step = ends[2] if len(ends) == 3 else Known(1)
-        if isinstance(step, Known) and step.object == 0:
-            self.leave("a range of step 0", node)
+        moves = self.compare("NotEq", step, Known(0), node)
+        self.guard(moves, "a range of step 0", node, ValueError)
         return Range(start, stop, step)
+
+    def builtin_slice(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Lazy:
+        """``slice(stop)``, ``slice(start, stop)`` or ``slice(start, stop, step)``."""
+        ends = [Known(None), *args, Known(None)] if len(args) == 1 else [*args, Known(None)]
+        return Lazy("slice", tuple(ends[:3]), node)
 
     def builtin_enumerate(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``enumerate(x, start)``."""
