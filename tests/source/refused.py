@@ -352,6 +352,8 @@ TRACING_REFUSES = {
     "tables.products",
     "tables.rows_that_are_exchanged",
     "tables.soft_time_warping",
+    "types_and_shapes.an_array_made_double",
+    "types_and_shapes.integers_and_truths_of_numpy",
     "views.part_is_filled",
     "views.row_is_filled_by_elements",
     "views.written_by_a_helper",

@@ -8,6 +8,7 @@ import functools
 import math
 import types
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -110,8 +111,14 @@ class Builtins(Walker):
             return self.accumulate(
                 args[0], first, lambda total, one: self.binary("Mult", total, one, node), node
             )
+        if found in (np.int64, np.bool_) and len(args) == 1 and isinstance(args[0], Number):
+            plain = self.call(Known(int if found is np.int64 else bool), args, {}, node)
+            kind = "int64" if found is np.int64 else "numpy_bool"
+            return replace(plain, kind=kind) if isinstance(plain, Number) else plain
         if found in (np.float64, np.float32) and len(args) == 1:
             value = number_in(self, args[0])
+            if self.is_array(value) and not isinstance(value, Known):
+                return self.array_call(np.ndarray.astype, [value, Known(found)], {}, node)
             if isinstance(value, Number):
                 kind = "float32" if found is np.float32 else "float"
                 made = self.as_real(value, kind, node)

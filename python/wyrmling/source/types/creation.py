@@ -35,7 +35,9 @@ from ..abstract.walker import Walker
 from ..text.scope import is_native
 from .numbers import FOLDED
 
-CREATORS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "asfarray"})
+CREATORS = frozenset(
+    {"array", "asarray", "asanyarray", "ascontiguousarray", "asfarray", "asfortranarray"}
+)
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 # Functions whose argument is a list of arrays, which does not become one array.
 OF_SEVERAL = frozenset(
