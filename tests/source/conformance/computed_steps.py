@@ -144,3 +144,36 @@ def slices_in_a_loop(x, n):
     for k in range(n):
         t += x[slice(k, k + 2)].sum() * k
     return t
+
+
+@at(V)
+@at(V[:3])
+def numbers_of_two_kinds_in_a_list(d):
+    n = len(d)
+    x, y, z = [0.0] * n, [0.0] * n, [0.0] * n
+    x[-1] = y[0] = z[0] = d[-1]
+    for i in reversed(range(n - 1)):
+        x[i] = d[i] - x[i + 1]
+    for k, i in enumerate(range(1, n)):
+        y[i] = d[i] - y[i - 1] * k
+    for i, v in zip(range(1, n), d):  # noqa: B905
+        z[i] = v - z[i - 1]
+    return sum(x) + sum(y) * sum(z)
+
+
+@at(V, 4)
+@at(V, 1)
+def slices_of_ranges(x, n):
+    s = 0.0
+    for i in range(n)[::-1]:
+        s = s * 0.9 + x[i]
+    for i in range(len(x))[1:n]:
+        s = s * 1.1 + x[i] * i
+    for i in range(0, 8, 2)[-3:]:
+        s = s * 0.8 - x[i]
+    for k in range(1, 3):
+        for i in range(len(x) - 1, 0, -k)[::-1]:
+            s = s * 0.7 + x[i] * k
+        for i in range(0, n, k)[k:]:
+            s += i * x[0]
+    return s + len(range(n)[:2]) + range(10)[::3][2]

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..abstract.frames import LoopCode, LoopEnds
 from ..abstract.join import Incoming
+from ..abstract.lengths import as_seen
 from ..abstract.masks import as_floats
 from ..abstract.raising import Ended
 from ..abstract.restarts import NeedsConstant
@@ -261,7 +262,8 @@ class Iteration(Walker):
 
     def smaller(self, left: Any, right: Any, node: ast.AST) -> Any:
         """The smaller of two numbers."""
-        return self.decide(self.compare("Lt", right, left, node), lambda: right, lambda: left, node)
+        less = self.compare("Lt", right, left, node)
+        return as_seen(self.decide(less, lambda: right, lambda: left, node), min, left, right)
 
     def _range_count(self, over: Range, node: ast.AST) -> Any:
         if all(isinstance(end, Known) for end in over.parts):

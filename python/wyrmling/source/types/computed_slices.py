@@ -26,10 +26,12 @@ from ..abstract.values import (
     Known,
     Lazy,
     Number,
+    Range,
     Reference,
     Tuple,
     is_index,
     is_integers,
+    is_none,
     kind_of,
 )
 from ..abstract.walker import Walker
@@ -122,6 +124,29 @@ def filled_part(walker: Walker, part: Array, value: Any, node: ast.AST) -> int |
         return None
     same = (found.dtype, found.shape) == (part.dtype, part.shape)
     return found.id if same else None
+
+
+def part_of_range(walker: Walker, over: Range, index: Lazy, node: ast.AST) -> Range:
+    """A slice of a range: of what is known, of step 1, or the whole backwards."""
+    parts = (*over.parts, *index.over)
+    if all(isinstance(one, Known) for one in parts):
+        given = [one.object for one in parts]
+        found = walker.fold(lambda: range(*given[:3])[slice(*given[3:])], [], node).object
+        return Range(Known(found.start), Known(found.stop), Known(found.step))
+    start, stop, step = index.over
+    length = walker.length(over, node)
+    by = step.object if isinstance(step, Known) else 0
+
+    def at(place: Any) -> Any:
+        return walker.binary("Add", over.start, walker.binary("Mult", place, over.step, node), node)
+
+    if by == -1 and is_none(start) and is_none(stop):
+        last = walker.binary("Sub", length, Known(1), node)
+        return Range(at(last), at(Known(-1)), walker.unary("USub", over.step, node))
+    if by not in (None, 1):
+        walker.refuse(node, "such a slice of a range", "write another range")
+    first, count = walker.bounds(start, stop, length, node)
+    return Range(at(first), at(walker.binary("Add", first, count, node)), over.step)
 
 
 def cut(walker: Walker, array: Array, first: Any, count: Any, last: Any, seen: int) -> int:

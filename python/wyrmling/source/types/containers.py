@@ -33,7 +33,7 @@ from ..abstract.values import (
 )
 from ..abstract.walker import COMPUTED_INDEX, LONGEST_UNROLLED, Walker
 from .classes import is_class_or_union
-from .computed_slices import is_computed
+from .computed_slices import is_computed, part_of_range
 from .creation import joiner_of
 from .dicts import CLASSES
 from .marked import expect_written
@@ -278,7 +278,7 @@ class Containers(Walker):
 
     def _of_range(self, value: Range, index: Any, node: ast.AST) -> Any:
         if is_slice(index):
-            self.refuse(node, "a slice of a range", "write another range")
+            return part_of_range(self, value, index, node)
         at = self.within_length(index, self.length(value, node), node)
         return self.binary("Add", value.start, self.binary("Mult", at, value.step, node), node)
 
