@@ -41,4 +41,5 @@ def integers_and_truths_of_numpy(x):
 
 @at(M)
 def an_array_made_double(x):
-    return np.float64(x).sum() * np.asfortranarray(x)[2, 1]
+    one = np.asfortranarray(x[0, 0])
+    return np.float64(x).sum() * np.asfortranarray(x)[2, 1] * one[0] * one.ndim

@@ -25,6 +25,7 @@ from ..abstract.state import (
 from ..abstract.values import Array, Choice, Known, Reference, Tuple, ZeroDimensional, is_none
 from ..abstract.walker import Walker
 from ..types.in_place import in_use
+from ..types.integer_arrays import integer_of
 from ..types.marked import expect_written
 from ..types.views import is_view, looked_up
 
@@ -183,9 +184,14 @@ class Statements(Walker):
                     value = self.binary(operator, before, other, node)
                 else:
                     value = self._in_place(operator, before, other, node)
+                # Slices of which the index was computed are not needed any more.
+                held = self.held[self.statement :]
+                used = [one for one in held if not is_view(one) or one in (owner, index, value)]
+                self.held[self.statement :] = used + [Known(None)] * (len(held) - len(used))
                 self.store_item(owner, index, value, target)
 
     def _in_place(self, operator: str, before: Any, value: Any, node: ast.AST) -> Any:
+        before = integer_of(self, before, node)
         if isinstance(before, Choice):
             return self.distribute(
                 before, lambda one: self._in_place(operator, one, value, node), node

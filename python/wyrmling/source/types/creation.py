@@ -230,7 +230,8 @@ class Creation(Walker):
         copies = self.constant_of(keywords.get("copy", Known(name == "array")), node, "copy")
         given = args[1] if len(args) == 2 else keywords.get("dtype", Known(None))
         wanted = self.constant_of(given, node, "a computed dtype")
-        if name == "ascontiguousarray" and isinstance(array, Array) and not array.shape:
+        ordered = name in ("ascontiguousarray", "asfortranarray")
+        if ordered and isinstance(array, Array) and not array.shape:
             args = [self.array_call(np.atleast_1d, args[:1], {}, node), *args[1:]]
         own = array.object.dtype if isinstance(array, Known) else getattr(array, "dtype", None)
         if own is None and isinstance(array, Recorded):

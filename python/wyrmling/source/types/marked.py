@@ -40,6 +40,8 @@ TYPES = (np.dtype(np.int64), np.dtype(np.bool_))
 FRESH = frozenset(
     {"arange", "argsort", "array", "astype", "copy", "empty", "empty_like", "eye", "full"}
     | {"full_like", "identity", "ones", "ones_like", "tri", "where", "zeros", "zeros_like"}
+    | {"concatenate", "cumsum", "hstack", "repeat", "roll", "sort", "stack", "tile", "tril"}
+    | {"triu", "vstack"}
 )
 
 
