@@ -237,6 +237,10 @@ SECOND = {
     "compress flat": (lambda x: np.compress([False, True, True], x), [(2, 3)]),
     "extract": (lambda x: np.extract(MASK, x), [(2, 3)]),
     "unwrap": (lambda x: np.unwrap(x * 20.0), [(6,)]),
+    "unwrap by a period that is computed": (
+        lambda x: np.unwrap(x * 9.0, period=2.0 + x[0] ** 2),
+        [(6,)],
+    ),
     "unwrap axis": (lambda x: np.unwrap(x * 9.0, 4.0, axis=0, period=5.0), [(5, 2)]),
     "modf": (lambda x: flat(np.modf(x * [0.4, -0.4] + [1.1, -3.1])), [(2,)]),
     "i0": (lambda x: np.i0(x), [(2, 3)]),

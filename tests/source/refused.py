@@ -3,7 +3,6 @@
 # What ``mode="source"`` refuses.
 REFUSED = {
     "array_assignment.argument_is_changed",
-    "array_assignment.integers_truncate",
     "array_assignment.transposed_is_a_view",
     "array_assignment.two_names_part_and_one_is_written_to",
     "array_assignment.two_names_part_on_a_branch",
@@ -353,6 +352,8 @@ TRACING_REFUSES = {
     "tables.products",
     "tables.rows_that_are_exchanged",
     "tables.soft_time_warping",
+    "types_and_shapes.an_array_made_double",
+    "types_and_shapes.integers_and_truths_of_numpy",
     "views.part_is_filled",
     "views.row_is_filled_by_elements",
     "views.written_by_a_helper",
@@ -362,6 +363,10 @@ TRACING_REFUSES = {
     "whole_arrays.gone_through",
     "whole_arrays.many_places",
     "whole_arrays.truths_one_by_one",
+    "written_integers.best_path",
+    "written_integers.counted_in_bins",
+    "written_integers.made_by_ndarray",
+    "written_integers.spanning_tree",
 }
 
 # At a point of these no oracle says what derivatives are: they are infinite there, or none.

@@ -68,7 +68,7 @@ def unwrap(
     period, periods are added to the later ones.
 
     ``discont`` is the least difference that counts as a jump, half a period if it is less. The
-    derivative by each element is 1; ``period`` is plain.
+    derivative by each element is 1, and by ``period`` the number of periods that were added.
 
     Raises ValueError if there is no such axis.
 
@@ -77,7 +77,7 @@ def unwrap(
     """
     x = constant(p)
     axis = axis_of("unwrap", axis, x.ndim)
-    full = value("unwrap: period", period)
+    full = _core.stop_gradient(period) if isinstance(period, Variable) else period
     half = full / 2.0
     steps = x[along(axis, slice(1, None))] - x[along(axis, slice(None, -1))]
     folded = _core.mod(steps + half, full) - half
@@ -86,6 +86,8 @@ def unwrap(
     added = _core.stop_gradient(folded - steps)
     most = half if discont is None else discont
     added = where(_core.abs(steps) < most, 0.0, added)
+    if isinstance(period, Variable):
+        added = added + _core.stop_gradient(added / full) * (period - full)
     rest = x[along(axis, slice(1, None))] + _core.cumsum(added, axis)
     first = x[along(axis, slice(0, 1))]
     return _core.concatenate([first, rest.astype(x.dtype)], axis)

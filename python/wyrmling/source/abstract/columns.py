@@ -135,7 +135,8 @@ def _row(item: Any, heap: Mapping[int, Any]) -> Tuple | None:
 
 def _array(item: Any, heap: Mapping[int, Any]) -> Array | None:
     if isinstance(item, Reference):
-        item = getattr(heap.get(item.address), "value", None)
+        contents = heap.get(item.address)
+        item = None if getattr(contents, "head", None) else getattr(contents, "value", None)
     return item if isinstance(item, Array) else None
 
 

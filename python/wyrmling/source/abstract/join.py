@@ -18,7 +18,7 @@ from typing import Any
 
 from .columns import Packed, Retag, form_of_lists, parts_of, references_of, single_forms
 from .exchange import with_exchanged
-from .masks import ones_and_zeros, truths_in
+from .masks import marked, ones_and_zeros
 from .state import (
     NOT_MOVED,
     PLAIN,
@@ -30,6 +30,7 @@ from .state import (
     bases_of,
     differing,
     dominates,
+    has_floats,
     names_of,
     reachable,
 )
@@ -235,7 +236,7 @@ class Merge:
             like = ones_and_zeros(present)
             if like is None:
                 return self._lose(path, "differ")
-            return truths_in(self._array(path, given, [like], False))
+            return marked(self._array(path, given, [like], False), bool)
         return first if same else self._lose(path, "differ")
 
     def _unset(self, path: KeyPath, given: list[Any], present: list[Any]) -> Any:
@@ -275,11 +276,10 @@ class Merge:
             one = value
             if isinstance(value, Reference):
                 contents = incoming.state.heap.get(value.address)
-                if not isinstance(contents, ArrayContents) or isinstance(contents.value, Lost):
+                if not has_floats(contents):
                     return None
                 references.append(value.address)
-                bases = contents.value.bases | {value.address}
-                one = replace(contents.value, bases=bases)
+                one = replace(contents.value, bases=contents.value.bases | {value.address})
             elif value is not None and not isinstance(value, Array):
                 return None
             found.append(one)

@@ -7,11 +7,12 @@ differ meet, they are arrays of ones and zeros, of which a mask is made again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from ..._core import Input, IrBuilder
-from .values import Array, Recorded
+from ..._core import Input, IrBuilder, is_boolean
+from .values import Array, Known, Recorded
 
 
 def ones_and_zeros(masks: Sequence[Recorded]) -> Array | None:
@@ -26,17 +27,38 @@ def ones_and_zeros(masks: Sequence[Recorded]) -> Array | None:
     return Array(-1, np.dtype(np.float64), tuple(map(int, first.shape)))
 
 
-def truths_in(array: Array) -> Recorded:
-    """The mask of what is not zero."""
-    leaf, other = Input(np.zeros(array.shape)), Input(np.ones(array.shape))
-    return Recorded(leaf != 0.0, ((leaf, array.id),), other != 0.0, (other,))
+def marked(array: Array, dtype: Any) -> Recorded:
+    """An array of floats as integers, or as the mask of what is not zero."""
+    leaves = Input(np.zeros(array.shape)), Input(np.ones(array.shape))
+    one, two = (leaf != 0.0 if np.dtype(dtype) == np.bool_ else leaf.astype(int) for leaf in leaves)
+    inputs = ((leaves[0], array.id),)
+    return Recorded(one, inputs, two, leaves[1:], array.computed, array.bases)
+
+
+def is_mask(index: Any) -> bool:
+    """Whether an index is a mask that is computed."""
+    return isinstance(index, Recorded) and is_boolean(index.variable)
+
+
+def only_mask(parts: Sequence[Any]) -> int | None:
+    """Where there is a mask of one axis among integers and slices; None if there is none."""
+    found = [at for at, part in enumerate(parts) if isinstance(part, Recorded | Array | Known)]
+    masks = [at for at in found if is_mask(parts[at]) and len(parts[at].variable.shape) == 1]
+    rest = [parts[at] for at in found if at not in masks]
+    plain = all(isinstance(one, Known) and type(one.object) in (int, slice) for one in rest)
+    return masks[0] if plain and len(masks) == 1 < len(parts) else None
+
+
+def spliced(builder: IrBuilder, value: Recorded, variable: Any) -> int:
+    """What a variable that was recorded of the same inputs is in the program."""
+    inputs, ids = [one for one, _ in value.inputs], [id for _, id in value.inputs]
+    computed = list(range(len(inputs))) if value.computed else []
+    made: int = builder.splice([variable], inputs, ids, computed)[0]
+    return made
 
 
 def as_floats(builder: IrBuilder, value: Recorded) -> Array:
     """Integers as floats, truths as 1 and 0."""
-    inputs = [one for one, _ in value.inputs]
-    computed = list(range(len(inputs))) if value.computed else []
-    ids = [id for _, id in value.inputs]
-    made = builder.splice([value.variable.astype(float)], inputs, ids, computed)[0]
+    made = spliced(builder, value, value.variable.astype(float))
     shape = tuple(int(length) for length in value.variable.shape)
     return Array(made, np.dtype(np.float64), shape, computed=value.computed)

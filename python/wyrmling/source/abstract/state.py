@@ -20,6 +20,7 @@ from .values import (
     Known,
     Lost,
     Number,
+    Recorded,
     Reference,
     Unset,
     Value,
@@ -392,9 +393,15 @@ def differing(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterable[str]:
     return itertools.chain(ours.keys() - theirs.keys(), known)
 
 
+def has_floats(contents: Any) -> TypeGuard[ArrayContents]:
+    """Whether these are the contents of an array of floats."""
+    own = isinstance(contents, ArrayContents) and contents.head is None
+    return own and not isinstance(contents.value, Lost)
+
+
 def bases_of(value: Any) -> frozenset[int]:
     """The addresses of arrays of which a value is a view, or has one among its parts."""
-    if isinstance(value, Array | View):
+    if isinstance(value, Array | View | Recorded):
         return value.bases
     if isinstance(value, Composite):
         return frozenset().union(*map(bases_of, value.parts))

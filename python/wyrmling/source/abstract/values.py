@@ -109,6 +109,8 @@ class Recorded:
     again: Any = None
     others: tuple[Any, ...] = ()
     computed: bool = False
+    bases: frozenset[int] = NONE
+    view: View | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,9 +439,7 @@ def is_integers(value: Any) -> bool:
 
 
 def kind_of(value: Value) -> str | None:
-    """The kind of a number, computed or known; None for anything else, and for integers of more
-    than 64 bits.
-    """
+    """The kind of a number of at most 64 bits, computed or known; None for anything else."""
     if isinstance(value, Number):
         return value.kind
     if isinstance(value, Known):

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..abstract.frames import LoopCode, LoopEnds
 from ..abstract.join import Incoming
+from ..abstract.lengths import as_seen
 from ..abstract.masks import as_floats
 from ..abstract.raising import Ended
 from ..abstract.restarts import NeedsConstant
@@ -32,7 +33,7 @@ from ..abstract.values import (
     sources_of,
 )
 from ..abstract.walker import LONGEST_UNROLLED, Walker
-from ..types.computed_slices import known_array
+from ..types.computed_slices import is_computed, known_array
 from ..types.iterators import iterated
 from .loops import Grew, Turns
 
@@ -208,7 +209,7 @@ class Iteration(Walker):
     def counted(self, over: Any, node: ast.AST) -> tuple[Any, Callable[[Any], Any]] | None:
         """The length of what any item can be had of by a computed index, and how."""
         if isinstance(over, Range):
-            if not isinstance(over.step, Known):
+            if not isinstance(over.step, Known) and not is_computed(over.step):
                 self.unknown(over.step, node, "a range of a computed step", "write the step")
             return self._range_count(over, node), lambda at: self._range_item(over, at, node)
         grown = self.grown(over)
@@ -261,7 +262,8 @@ class Iteration(Walker):
 
     def smaller(self, left: Any, right: Any, node: ast.AST) -> Any:
         """The smaller of two numbers."""
-        return self.decide(self.compare("Lt", right, left, node), lambda: right, lambda: left, node)
+        less = self.compare("Lt", right, left, node)
+        return as_seen(self.decide(less, lambda: right, lambda: left, node), min, left, right)
 
     def _range_count(self, over: Range, node: ast.AST) -> Any:
         if all(isinstance(end, Known) for end in over.parts):
@@ -273,19 +275,22 @@ class Iteration(Walker):
                 return Known(len(found))
             except (TypeError, ValueError):
                 self.leave("a range that Python refuses", node)
-        if over.step.object == 0:
-            self.leave("a range of step 0", node)
         return self.length(over, node)
 
     def _range_item(self, over: Range, at: Any, node: ast.AST) -> Any:
-        step = over.step.object
-        scaled = at if step == 1 else self.binary("Mult", at, Known(int(step)), node)
+        is_one = isinstance(over.step, Known) and over.step.object == 1
+        scaled = at if is_one else self.binary("Mult", at, over.step, node)
         if isinstance(over.start, Known) and over.start.object == 0:
             return scaled
         return self.binary("Add", over.start, scaled, node)
 
     def _over_range(self, over: Range, action: Callable[[Any], None], node: ast.AST) -> LoopEnds:
         """A range: a loop with the number itself as its counter."""
+        if is_computed(over.step):
+            count = self._range_count(over, node)
+            return self._count(
+                count, lambda at: self._range_item(over, at, node), action, node, over
+            )
         known = self._range_count(over, node) if known_range(over) else None
         step = self.constant_of(over.step, node, "a range of a computed step", "write the step")
         name = self.serial()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..abstract.columns import NumberForm, built, has_lists, single_forms
+from ..abstract.masks import as_floats
 from ..abstract.state import (
     ArrayContents,
     DictContents,
@@ -28,6 +29,7 @@ from ..abstract.values import (
     Known,
     Lazy,
     Number,
+    Recorded,
     Reference,
     Text,
     Tuple,
@@ -97,6 +99,11 @@ class Returned(Walker):
             return form.Either(tag, tuple(forms))
         if isinstance(value, ZeroDimensional):
             return form.Argument(value.place)
+        if isinstance(value, Recorded):
+            held = as_floats(self.builder, value)
+            number = results.add(held.id, "array", path)
+            leaf = form.Leaf(number, "array", memory=value.bases)
+            return form.Make(form.Whole(value.variable.dtype.name), [leaf])
         if isinstance(value, Text) and value.template is not None:
             # Each text shows what it is made of, wherever else that is.
             seen, results.seen = results.seen, set()
@@ -163,7 +170,8 @@ class Returned(Walker):
             return form.Make(form.Instance.of(contents.cls, contents.names), parts)
         if isinstance(contents, GeneratorContents | SetContents):
             self.refuse(node, "a generator or a set as a result", "return a list")
-        found = self.form_of(contents.value, results, path, node)
+        held = contents.value if contents.head is None else self.array_of(value)
+        found = self.form_of(held, results, path, node)
         if isinstance(found, form.Leaf):
             return replace(found, memory=found.memory | {value.address})
         return found

@@ -25,7 +25,9 @@ from ..abstract.state import (
 from ..abstract.values import Array, Choice, Known, Reference, Tuple, ZeroDimensional, is_none
 from ..abstract.walker import Walker
 from ..types.in_place import in_use
-from ..types.views import looked_up
+from ..types.integer_arrays import integer_of
+from ..types.marked import expect_written
+from ..types.views import is_view, looked_up
 
 
 def _in_shape(array: Any, like: Any) -> Any:
@@ -182,9 +184,14 @@ class Statements(Walker):
                     value = self.binary(operator, before, other, node)
                 else:
                     value = self._in_place(operator, before, other, node)
+                # Slices of which the index was computed are not needed any more.
+                held = self.held[self.statement :]
+                used = [one for one in held if not is_view(one) or one in (owner, index, value)]
+                self.held[self.statement :] = used + [Known(None)] * (len(held) - len(used))
                 self.store_item(owner, index, value, target)
 
     def _in_place(self, operator: str, before: Any, value: Any, node: ast.AST) -> Any:
+        before = integer_of(self, before, node)
         if isinstance(before, Choice):
             return self.distribute(
                 before, lambda one: self._in_place(operator, one, value, node), node
@@ -216,11 +223,12 @@ class Statements(Walker):
                 return before
             elif not isinstance(contents, ListContents):
                 self.refuse(node, "an operator in place on this", "write x = x | …")
-        if isinstance(before, Array) and before.view is not None:
+        if is_view(before):
             made = self._in_shape(operator, before, value, node)
             self.replace_array(before, made, node)
             return looked_up(self, before.view, node)
         if self.is_array(before):
+            expect_written(self, before)
             self.refuse(node, "an operator in place on an array", "write x = x + …")
         return self.binary(operator, before, value, node)
 

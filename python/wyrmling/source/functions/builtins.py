@@ -8,6 +8,7 @@ import functools
 import math
 import types
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ from .stand_ins import stand_in
 PURE_MODULES = ("math", "cmath")
 PURE = frozenset(
     {"ascii", "bin", "bytes", "chr", "complex", "format", "frozenset", "hash", "hex"}
-    | {"oct", "ord", "slice"}
+    | {"oct", "ord"}
 )
 PLAIN_MEMBERS = (types.FunctionType, staticmethod, classmethod)
 """What any instance of a class has, of that which says itself what it is for an instance."""
@@ -110,8 +111,14 @@ class Builtins(Walker):
             return self.accumulate(
                 args[0], first, lambda total, one: self.binary("Mult", total, one, node), node
             )
+        if found in (np.int64, np.bool_) and len(args) == 1 and isinstance(args[0], Number):
+            plain = self.call(Known(int if found is np.int64 else bool), args, {}, node)
+            kind = "int64" if found is np.int64 else "numpy_bool"
+            return replace(plain, kind=kind) if isinstance(plain, Number) else plain
         if found in (np.float64, np.float32) and len(args) == 1:
             value = number_in(self, args[0])
+            if self.is_array(value) and not isinstance(value, Known):
+                return self.array_call(np.ndarray.astype, [value, Known(found)], {}, node)
             if isinstance(value, Number):
                 kind = "float32" if found is np.float32 else "float"
                 made = self.as_real(value, kind, node)
@@ -234,9 +241,14 @@ class Builtins(Walker):
         ]
         start, stop = (Known(0), ends[0]) if len(ends) == 1 else ends[:2]
         step = ends[2] if len(ends) == 3 else Known(1)
-        if isinstance(step, Known) and step.object == 0:
-            self.leave("a range of step 0", node)
+        moves = self.compare("NotEq", step, Known(0), node)
+        self.guard(moves, "a range of step 0", node, ValueError)
         return Range(start, stop, step)
+
+    def builtin_slice(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Lazy:
+        """``slice(stop)``, ``slice(start, stop)`` or ``slice(start, stop, step)``."""
+        ends = [Known(None), *args, Known(None)] if len(args) == 1 else [*args, Known(None)]
+        return Lazy("slice", tuple(ends[:3]), node)
 
     def builtin_enumerate(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``enumerate(x, start)``."""

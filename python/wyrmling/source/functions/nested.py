@@ -142,7 +142,7 @@ class Nested(Walker):
             return Tuple(tuple(self._differentiable(one, node) for one in value.items), value.cls)
         if isinstance(value, Reference):
             contents = self.contents(value, node)
-            if isinstance(contents, ArrayContents):
+            if isinstance(contents, ArrayContents) and contents.head is None:
                 return self._differentiable(contents.value, node)
             if is_list_or_dict(contents):
                 parts = tuple(self._differentiable(one, node) for one in contents.parts)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..abstract.values import Array
+from ..abstract.values import NONE, Array
 
 
 class Unfit(Exception):
@@ -43,6 +43,8 @@ class Recording:
     whole: bool = False
     # Whether there is an integer of NumPy's, which functions are given as a float.
     integer: bool = False
+    # The arrays that are written to of which an argument may be a view.
+    bases: frozenset[int] = NONE
 
     @property
     def takes_integers(self) -> bool:

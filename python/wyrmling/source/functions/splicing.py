@@ -21,6 +21,7 @@ from ... import _core, _names
 from ..abstract.state import ListContents
 from ..abstract.values import (
     INTEGERS,
+    NONE,
     Array,
     Known,
     Number,
@@ -36,6 +37,7 @@ from ..types.computed_slices import FILLED
 from ..types.creation import CREATORS, FOR_VARIABLES, TRACING, Creation
 from ..types.in_place import UNREAD_METHODS, Written, in_use, written
 from ..types.integer_arrays import are_whole, expect_powers, refuse_other_widths, signed
+from ..types.marked import expect_written, is_fresh, made_by
 from ..types.numbers import LOGICAL
 from .recording import Recording, Samples, Unfit, picked
 
@@ -45,30 +47,11 @@ EXPORTS = frozenset(
     | {"tobytes", "tostring", "array2string", "array_repr", "array_str"}
 )
 MADE_OF_NUMBERS = CREATORS | frozenset(
-    [
-        "zeros",
-        "ones",
-        "full",
-        "empty",
-        "eye",
-        "identity",
-        "arange",
-        "linspace",
-        "logspace",
-        "geomspace",
-        "zeros_like",
-        "ones_like",
-        "full_like",
-        "empty_like",
-        "tri",
-        "meshgrid",
-        "indices",
-        "diag_indices",
-        "tril_indices",
-        "triu_indices",
-        "ix_",
-        "unravel_index",
-    ]
+    {"zeros", "ones", "full", "empty", "eye", "identity", "arange", "linspace", "logspace"}
+    | {"geomspace", "zeros_like", "ones_like", "full_like", "empty_like", "tri", "meshgrid"}
+    | {"indices", "diag_indices", "tril_indices", "triu_indices", "ix_", "unravel_index"}
+    | {"bartlett", "blackman", "hamming", "hanning", "kaiser"}
+    | {"broadcast_shapes", "ravel_multi_index"}
 )
 # What functions do otherwise where the values of an argument are not known: they do not raise for
 # weights that add up to zero, and give functions elements that are not theirs.
@@ -130,6 +113,11 @@ class Splicing(Creation):
         self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
         """What a function of NumPy's gives for arrays."""
+        return made_by(self, function, self._called(function, args, keywords, node), node)
+
+    def _called(
+        self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
         name = getattr(function, "__name__", "this")
         if args and (function is np.where or (name == "where" and is_own_function(function))):
             args = self.with_number_for_truth(args, node)
@@ -191,6 +179,7 @@ class Splicing(Creation):
             target = target.items[0]
         own = isinstance(target, Reference) or getattr(target, "view", None) is not None
         if not (own and self.is_array(target)):
+            expect_written(self, target)
             self.refuse(node, f"{writes.label} that writes to such an array", "use what it returns")
         given = [target, *args] if writes.way == "out" else args
         made = self.array_call(writes, given, named, node)
@@ -261,6 +250,8 @@ class Splicing(Creation):
         given = [self._argument(one, recording, node, whole) for one in args]
         named = {k: self._argument(one, recording, node, whole) for k, one in keywords.items()}
 
+        if is_fresh(inner):
+            recording.bases = NONE
         recorded = FOR_VARIABLES.get(function, function)
 
         def call(which: int) -> Any:
@@ -318,7 +309,6 @@ class Splicing(Creation):
         if recording.integer and kind.kind in "iu":
             self.refuse(node, f"{name} of integers of NumPy's", "use int(...) of them, or floats")
         if isinstance(real, np.bool_) and not recording.computed and not found.shape:
-            # It becomes a number here, and not a Recorded value.
             self._check_same(name, found, again, recording, node)
             made = self._splice(found, recording)
             return Number("numpy_bool", self.compute("float_to_bool", made))
@@ -328,7 +318,8 @@ class Splicing(Creation):
                 self.refuse(node, f"{name} of such integers", TRACING)
             computed = bool(recording.computed)
             others = tuple(recording.others)
-            return Recorded(found, tuple(recording.inputs), again, others, computed)
+            bases = recording.bases
+            return Recorded(found, tuple(recording.inputs), again, others, computed, bases)
         if found.dtype != kind or found.shape != np.shape(real):
             self.refuse(node, f"{name} of such arrays", TRACING)
         if not recording.opaque:
@@ -411,13 +402,15 @@ class Splicing(Creation):
         if isinstance(array, Array):
             if not is_integers(array) or recording.takes_integers:
                 return self._array_argument(value, array, recording)
-            value = signed(array)
+            array = signed(array)
         if recording.places and isinstance(value, Number) and value.kind in INTEGERS:
             first, second = _core.IndexInput(0), _core.IndexInput(0)
             recording.inputs.append((first, self.index_of(self.as_int(value), node)))
             recording.others.append(second)
             return Samples(first, second, 0)
-        if isinstance(value, Recorded):
+        if isinstance(array, Recorded):
+            value = array
+            recording.bases |= value.bases
             for pair, other in zip(value.inputs, value.others, strict=True):
                 if all(pair[0] is not one for one, _ in recording.inputs):
                     if value.computed:

@@ -19,10 +19,12 @@ import numpy as np
 from ..abstract.values import (
     CLASSES,
     Applied,
+    Array,
     Choice,
     Known,
     Lazy,
     Number,
+    Recorded,
     Tuple,
     is_index,
     is_integers,
@@ -37,6 +39,8 @@ from ..types.integer_arrays import integer_of
 
 OF_INTEGERS = (np.searchsorted, np.digitize, np.unravel_index, np.clip, np.where)
 """Functions that give integers of NumPy's."""
+OF_TYPES = (np.iscomplexobj, np.isrealobj, np.issubdtype, np.promote_types, np.result_type)
+OF_SHAPES = (np.diag_indices_from, np.tril_indices_from, np.triu_indices_from)
 GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 WRAPPERS = (functools.wraps, functools.update_wrapper)
 STATISTICS = frozenset({"mean", "pstdev", "pvariance", "stdev", "variance"})
@@ -116,6 +120,8 @@ def _of_module(
         return Applied(walker.written_out("vectorized", node), (args[0], otype))
     if found is np.result_type and len(args) == 1:
         return _type_of(walker, args[0], node)
+    if found in OF_TYPES or found in OF_SHAPES:
+        return _of_form(walker, found, args, keywords, node)
     if found is np.ix_ and all(is_integers(walker.array_of(arg)) for arg in args):
         return Lazy("ix_", tuple(args))
     if found is math.fsum and len(args) == 1 and not walker.is_array(args[0]):
@@ -124,7 +130,7 @@ def _of_module(
     name = _text_for(walker, found, args, keywords, node)
     if name is None:
         return None
-    if found not in OF_INTEGERS:
+    if found not in OF_INTEGERS or name == "nonzero":
         return _read(walker, name, args, keywords, node)
     made = _read(walker, name, [integer_of(walker, arg, node) for arg in args], keywords, node)
     return made if walker.is_array(made) else _as_numpy(walker, made, node)
@@ -174,6 +180,30 @@ def text_of_norm(function: Any) -> str | None:
     return name if hasattr(standard_arrays, name) else None
 
 
+def _of_form(
+    walker: Walker, found: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+) -> Any:
+    """What depends on the types or shapes of arrays alone."""
+
+    def like(value: Any) -> Any:
+        array = walker.array_of(value)
+        if isinstance(value, Number):
+            return CLASSES[value.kind](1)
+        if not isinstance(array, Array | Recorded):
+            return walker.constant_of(value, node, "an argument that is computed")
+        variable = array.variable if isinstance(array, Recorded) else array
+        if array.computed:
+            walker.refuse(node, f"{found.__name__} of an array of computed length", "write it out")
+        return np.empty(variable.shape, variable.dtype)
+
+    given = [like(one) for one in args]
+    named = {name: like(one) for name, one in keywords.items()}
+    if found in OF_SHAPES:
+        walker.expect_shapes()
+    made = walker.fold(lambda: found(*given, **named), [], node)
+    return Tuple(tuple(map(Known, made.object))) if isinstance(made.object, tuple) else made
+
+
 def _type_of(walker: Walker, value: Any, node: ast.AST) -> Known | None:
     """The element type of a number; None of anything else."""
     ways = value.alternatives if isinstance(value, Choice) else (value,)
@@ -193,6 +223,12 @@ def _text_for(
     if found is itertools.zip_longest and any(map(walker.runs, args)):
         # Python asks generators in turn; the text would go through one after the other.
         walker.refuse(node, "zip_longest of a generator", "make it a list")
+    if found in (np.nonzero, np.flatnonzero) or (found is np.where and len(args) == 1):
+        array = walker.array_of(args[0]) if args else None
+        shape = getattr(getattr(array, "variable", array), "shape", ())
+        if len(args) != 1 or keywords or len(shape) not in (1, 2):
+            return None
+        return "flatnonzero" if found is np.flatnonzero else "nonzero"
     if found is np.average:
         weights = keywords.get("weights", args[2] if len(args) > 2 else Known(None))
         return None if isinstance(weights, Known) else "average"

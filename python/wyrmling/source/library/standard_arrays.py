@@ -248,6 +248,22 @@ def positions(x, mask):
     return np.array([i * 1.0 for i in range(len(wanted)) if wanted[i]])
 
 
+def flatnonzero(a):
+    wanted = np.where(a != 0, 1.0, 0.0).ravel()
+    return np.array([i * 1.0 for i in range(len(wanted)) if wanted[i]]).astype(int)
+
+
+def nonzero(a):
+    places = flatnonzero(a)
+    if a.ndim == 1:
+        return (places,)
+    return places // a.shape[1], places % a.shape[1]
+
+
+def integers_from(x, first, count):
+    return np.array([x[first + i] * 1.0 for i in range(count)]).astype(int)
+
+
 def masked_store(x, mask, values):
     wanted, at = places_of(x, mask), 0
     for index in ndindex(wanted.shape):
@@ -325,5 +341,6 @@ def norm_ppf(q, loc=0, scale=1):
 WRITTEN = (
     (bisect, (bisect_left, bisect_right)),
     (np, (searchsorted, digitize, unravel_index, clip, where, fromiter)),
+    (np, (flatnonzero, nonzero)),
     (np, (arange, average, apply_along_axis, ndindex, ndenumerate, piecewise, roll)),
 )

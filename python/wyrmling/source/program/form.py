@@ -121,6 +121,17 @@ class Instance:
         return made
 
 
+@dataclass(frozen=True)
+class Whole:
+    """Makes an array of integers or truths of floats."""
+
+    dtype: str
+
+    def __call__(self, array: Any) -> Any:
+        """An array of this type."""
+        return array.astype(self.dtype) if array.shape else np.dtype(self.dtype).type(array[()])
+
+
 def named(cls: type, parts: list[Any]) -> Make:
     """The form of a named tuple."""
     return Make(MakeNamed(cls), parts)

@@ -251,8 +251,11 @@ def real(form: Any) -> Any:
 
 def _real(form: Any, inside: bool) -> Any:
     if isinstance(form, Make):
+        if isinstance(form.function, forms.Whole):
+            raise Misfit("a result is an array of integers or truths")
         if not isinstance(form.function, forms.MakeNamed | Instance):
-            raise refuse.unsupported("a result in an object of a class")
+            what = "a result in an object of a class, or in a list of computed length,"
+            raise refuse.unsupported(what)
         inside = inside or isinstance(form.function, Instance)
     if forms.parts(form) is not None:
         return of_parts(lambda part: _real(part, inside), form)

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import is_boolean
-from ..abstract.masks import as_floats
+from ..abstract.masks import is_mask, only_mask, spliced
 from ..abstract.state import ArrayContents, CellContents, ListContents, names_of, reachable
 from ..abstract.values import (
     INTEGERS,
@@ -38,7 +37,8 @@ from ..abstract.values import (
 from .computed_slices import filled_part, with_cut
 from .containers import is_slice
 from .creation import Creation
-from .integer_arrays import answered, integer_of
+from .integer_arrays import integer_of
+from .marked import part_in, replaced, store_marked, value_in
 from .numbers import number_in
 from .views import as_view, write_back
 
@@ -65,7 +65,7 @@ class Arrays(Creation):
         if isinstance(value, Reference):
             contents = self.state.heap.get(value.address)
             if isinstance(contents, ArrayContents):
-                return contents.value
+                return value_in(contents, value.address)
         return value
 
     def array_truth(self, value: Any, node: ast.AST) -> Any:
@@ -74,27 +74,18 @@ class Arrays(Creation):
         if isinstance(found, Known):
             return self.fold(bool, [found.object], node)
         if isinstance(found, Recorded):
-            if found.computed:
-                self.refuse(node, "the truth of an array of computed length", "use len(…) of it")
             if found.variable.shape:
+                if found.computed:
+                    self.refuse(node, "the truth of an array of computed length", "use len(…)")
                 self.leave("the truth of an array of several elements", node)
-            inputs = [one for one, _ in found.inputs]
-            made = self.builder.splice([found.variable], inputs, [id for _, id in found.inputs])
-            return Number("bool", self.compute("float_to_bool", made[0]))
+            made = spliced(self.builder, found, found.variable)
+            return Number("bool", self.compute("float_to_bool", made))
         if found.computed:
             self.refuse(node, "the truth of an array of computed length", "use len(…) of it")
         if np.prod(found.shape) != 1:
             self.leave("the truth of an array of several elements", node)
         number = self.array_call(np.ndarray.sum, [value], {}, node)
         return self.truth(number, node)
-
-    def with_number_for_truth(self, args: Sequence[Any], node: ast.AST) -> Sequence[Any]:
-        """The arguments of ``np.where``, the first of which is 1 or 0 if it is one bool."""
-        ways = args[0].alternatives if isinstance(args[0], Choice) else args[:1]
-        if len(args) != 3 or not {kind_of(one) for one in ways} <= {"bool", "numpy_bool"}:
-            return args
-        truth = self.truth(args[0], node)
-        return [Number("float", self.as_real(truth, "float", node)), *args[1:]]
 
     def array_item(self, value: Any, index: Any, node: ast.AST) -> Any:
         """An item or slice of an array."""
@@ -109,13 +100,15 @@ class Arrays(Creation):
         ):
             return number_in(self, value)
         index = self._with_integers(index, node)
-        if isinstance(array, Recorded):
+        if isinstance(array, Recorded | Known):
             parts = index.items if isinstance(index, Tuple) else (index,)
-            if self._looks_up(array.variable, parts):
-                found = self.array_item(as_floats(self.builder, array), index, node)
-                return answered(self, found, array, node)
+            like = array.variable if isinstance(array, Recorded) else array.object
+            looks_up = self._looks_up(like, parts) or is_mask(index)
+            found: Any = part_in(self, value, array, index, node) if looks_up else None
+            if found is not None:
+                return found
         if isinstance(array, Array):
-            if _is_mask(index):
+            if is_mask(index):
                 return self._masked(value, array, index, node)
             if _is_cross(index):
                 args = [value, *index.over]
@@ -140,7 +133,8 @@ class Arrays(Creation):
                 return self.array_item(found, Tuple((ALL, *others)), node)
             if len(array.shape) == 2 == len(parts) and all(map(self._are_places, parts)):
                 return self.call(self.written_out("paired", node), [value, *parts], {}, node)
-            places = [at for at, part in enumerate(parts) if self._are_places(part)]
+            mask = only_mask(parts)
+            places = [at for at, part in enumerate(parts) if at == mask or self._are_places(part)]
             if len(places) == 1 < len(parts) and not isinstance(parts[places[0]], Known):
                 found = self._rows_and_parts(value, parts, places[0], node)
                 if found is not None:
@@ -199,11 +193,15 @@ class Arrays(Creation):
         return isinstance(given, Array) and len(given.shape) == axes and axes > 0
 
     def _with_integers(self, index: Any, node: ast.AST) -> Any:
-        """An index whose integers are numbers, also those that were recorded, as of ``argmax``."""
+        """An index whose integers are numbers, also those that were recorded, as of ``argmax``, and
+        whose masks are what they are now.
+        """
         if isinstance(index, Tuple):
-            items = tuple(integer_of(self, part, node) for part in index.items)
-            return Tuple(items or (Known(...),))
-        return integer_of(self, index, node)
+            items = tuple(self._with_integers(part, node) for part in index.items)
+            alone = len(items) == 1 and self._are_places(items[0])
+            return items[0] if alone else Tuple(items or (Known(...),))
+        found = self.array_of(index)
+        return integer_of(self, found if isinstance(found, Recorded) else index, node)
 
     def _listed_rows(self, parts: Sequence[Any], node: ast.AST, most: int = 0) -> list[Any] | None:
         """The index of each row, if rows are named by a list of integers that are computed, or by
@@ -306,20 +304,30 @@ class Arrays(Creation):
 
     def array_store(self, owner: Any, index: Any, value: Any, node: ast.AST) -> None:
         """Assigns to an item or slice of an array."""
+        if isinstance(index, Choice):
+            self.distribute(index, lambda one: self.array_store(owner, one, value, node), node)
+            return
         contents = self.contents(owner, node)
         array = contents.value
         if not isinstance(array, Array):
             self.refuse(node, "a write to such an array", WRITE)
         self._no_views(owner, node)
+        if contents.head is not None:
+            return store_marked(self, owner, index, value, node)
         value = self.as_array(value, node)
         index = self._with_integers(index, node)
-        if _is_cross(index) or (_is_mask(index) and self._has_rows(value, array, index)):
+        if _is_cross(index) or (is_mask(index) and self._has_rows(value, array, index)):
             crosses = isinstance(index, Lazy)
             args = [owner, *(index.over if crosses else (index,)), value]
             name = "crossed_store" if crosses else "masked_store"
             self.call(self.written_out(name, node), args, {}, node)
             return
         parts = index.items if isinstance(index, Tuple) else (index,)
+        at = only_mask(parts)
+        if at is not None and not any(map(is_slice, parts[:at])):
+            around = Tuple((*parts[:at], ALL, *parts[at + 1 :]))
+            self.store_item(self.array_item(owner, around, node), parts[at], value, node)
+            return
         listed = self._listed_rows(parts, node, MOST_ROWS)
         if listed is not None:
             self._store_rows(owner, listed, value, node)
@@ -383,6 +391,13 @@ class Arrays(Creation):
     def replace_array(self, owner: Any, value: Any, node: ast.AST) -> None:
         """Gives an array the values of another, in place."""
         before, after = self.array_of(owner), self.array_of(value)
+        if isinstance(before, Recorded):
+            held = replaced(self, before, after, node)
+            if isinstance(owner, Recorded) and owner.view is not None:
+                return write_back(self, owner.view, value, node)
+            self._no_views(owner, node)
+            self.store(owner, replace(self.contents(owner, node), value=held), node)
+            return
         if isinstance(before, Array) and not before.shape and kind_of(value) in REAL:
             # NumPy makes a number of what is computed of arrays without axes.
             after = replace(before, id=self.as_real(value, before.dtype.name, node))
@@ -441,11 +456,6 @@ class Arrays(Creation):
             )
 
 
-def _is_mask(index: Any) -> bool:
-    """Whether an index is a mask that is computed."""
-    return isinstance(index, Recorded) and is_boolean(index.variable)
-
-
 def _is_cross(index: Any) -> bool:
     """Whether an index is ``np.ix_`` of integers that are computed."""
     return isinstance(index, Lazy) and index.name == "ix_"
@@ -458,13 +468,13 @@ def _is_short(index: Any) -> bool:
 
 def _as_written(value: Any, address: int) -> Any:
     """What a name stands for after a write to the array at an address."""
-    if not (isinstance(value, Array) and address in value.bases):
+    if not (isinstance(value, Array | Recorded) and address in value.bases):
         return value
-    return WRITTEN if value.view is None else value.view
+    return getattr(value, "view", None) or WRITTEN
 
 
 def _is_view(value: Any, address: int) -> bool:
-    if isinstance(value, Array):
+    if isinstance(value, Array | Recorded):
         return address in value.bases
     if isinstance(value, Composite):
         return any(_is_view(part, address) for part in value.parts)

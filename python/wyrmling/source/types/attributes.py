@@ -72,7 +72,10 @@ class Attributes(Objects):
             if type(contents) in OF_CLASS:
                 return self._method(OF_CLASS[type(contents)], name, value, node)
             if isinstance(contents, ArrayContents):
-                return self._array_attribute(value, contents.value, name, node)
+                like = contents.value
+                if contents.head is not None:
+                    like = replace(like, dtype=np.dtype(str(contents.head)))
+                return self._array_attribute(value, like, name, node)
         if isinstance(value, ZeroDimensional):
             return self._of_single(value, name, node)
         if isinstance(value, Recorded):

@@ -26,10 +26,12 @@ from ..abstract.values import (
     Known,
     Lazy,
     Number,
+    Range,
     Reference,
     Tuple,
     is_index,
     is_integers,
+    is_none,
     kind_of,
 )
 from ..abstract.walker import Walker
@@ -124,6 +126,29 @@ def filled_part(walker: Walker, part: Array, value: Any, node: ast.AST) -> int |
     return found.id if same else None
 
 
+def part_of_range(walker: Walker, over: Range, index: Lazy, node: ast.AST) -> Range:
+    """A slice of a range: of what is known, of step 1, or the whole backwards."""
+    parts = (*over.parts, *index.over)
+    if all(isinstance(one, Known) for one in parts):
+        given = [one.object for one in parts]
+        found = walker.fold(lambda: range(*given[:3])[slice(*given[3:])], [], node).object
+        return Range(Known(found.start), Known(found.stop), Known(found.step))
+    start, stop, step = index.over
+    length = walker.length(over, node)
+    by = step.object if isinstance(step, Known) else 0
+
+    def at(place: Any) -> Any:
+        return walker.binary("Add", over.start, walker.binary("Mult", place, over.step, node), node)
+
+    if by == -1 and is_none(start) and is_none(stop):
+        last = walker.binary("Sub", length, Known(1), node)
+        return Range(at(last), at(Known(-1)), walker.unary("USub", over.step, node))
+    if by not in (None, 1):
+        walker.refuse(node, "such a slice of a range", "write another range")
+    first, count = walker.bounds(start, stop, length, node)
+    return Range(at(first), at(walker.binary("Add", first, count, node)), over.step)
+
+
 def cut(walker: Walker, array: Array, first: Any, count: Any, last: Any, seen: int) -> int:
     """So many rows of an array from one on; ``last`` stands for those after it."""
     return walker.apply("gather", array.id, consecutive(walker, first, count, last, seen))
@@ -177,8 +202,12 @@ class ComputedSlices(Walker):
         plain = isinstance(step, Known) and step.object in (None, 1)
         return depends and plain and all(end.kind in INTEGERS for end in ends)
 
-    def part_of(self, value: Any, array: Array, index: Lazy, node: ast.AST) -> Array:
-        """A slice by computed ends, which is a view."""
+    def part_of(self, value: Any, array: Array, index: Lazy, node: ast.AST) -> Any:
+        """A slice by computed ends: a view, or a copy of integers, to which nobody writes."""
+        if is_integers(array) and len(array.shape) == 1:
+            start, stop, _ = index.over
+            ends = self.bounds(start, stop, self.length(array, node), node)
+            return self.call(self.written_out("integers_from", node), [value, *ends], {}, node)
         bases = frozenset({value.address}) if isinstance(value, Reference) else array.bases
         return replace(_cut_of(self, array, index, node)[1], bases=bases)
 

@@ -33,12 +33,13 @@ from ..abstract.values import (
 )
 from ..abstract.walker import COMPUTED_INDEX, LONGEST_UNROLLED, Walker
 from .classes import is_class_or_union
-from .computed_slices import is_computed
+from .computed_slices import is_computed, part_of_range
 from .creation import joiner_of
 from .dicts import CLASSES
+from .marked import expect_written
 from .numbers import OPERATORS
 from .tables import is_cell
-from .views import store_in_view
+from .views import is_view, store_in_view
 
 LONGEST_PICKED = 64
 """Of how many items one is picked by an integer of the arguments."""
@@ -86,7 +87,8 @@ class Containers(Walker):
             return self.place_in_lists(owner, rows, node)
         array = self.array_of(owner)
         first = rows.items if isinstance(rows, Tuple) else (rows,)
-        axes = len(array.shape) if isinstance(array, Array) else 0
+        found = array.variable if isinstance(array, Recorded) else array
+        axes = len(found.shape) if isinstance(array, Array | Recorded) else 0
         if len(first) >= axes or not all(map(is_index, first)):
             value = self.item(owner, rows, node.value)
             self.hold(value)
@@ -276,7 +278,7 @@ class Containers(Walker):
 
     def _of_range(self, value: Range, index: Any, node: ast.AST) -> Any:
         if is_slice(index):
-            self.refuse(node, "a slice of a range", "write another range")
+            return part_of_range(self, value, index, node)
         at = self.within_length(index, self.length(value, node), node)
         return self.binary("Add", value.start, self.binary("Mult", at, value.step, node), node)
 
@@ -346,9 +348,8 @@ class Containers(Walker):
             return
         if not self._takes_keys(owner):
             index = self.as_index(index, node)
-        if isinstance(owner, Array) and owner.view is not None:
-            store_in_view(self, owner.view, index, value, node)
-            return
+        if is_view(owner):
+            return store_in_view(self, owner.view, index, value, node)
         if isinstance(owner, Array):
             self.refuse(
                 node,
@@ -356,7 +357,8 @@ class Containers(Walker):
                 "copy it first, or assign to the array itself, by y[i, j]",
             )
         if self.is_array(owner) and not isinstance(owner, Reference):
-            self.refuse(node, "a write to an array of integers", "use floats")
+            expect_written(self, owner)
+            self.refuse(node, "a write to this array", "copy it first; use int64, bool or floats")
         if not isinstance(owner, Reference):
             self.leave_with("this has no items that can be assigned", node, owner)
         contents = self.contents(owner, node)

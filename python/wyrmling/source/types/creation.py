@@ -35,7 +35,9 @@ from ..abstract.walker import Walker
 from ..text.scope import is_native
 from .numbers import FOLDED
 
-CREATORS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "asfarray"})
+CREATORS = frozenset(
+    {"array", "asarray", "asanyarray", "ascontiguousarray", "asfarray", "asfortranarray"}
+)
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 # Functions whose argument is a list of arrays, which does not become one array.
 OF_SEVERAL = frozenset(
@@ -111,6 +113,14 @@ def is_quadrature(found: Any) -> bool:
 
 class Creation(Walker):
     """How arrays are made."""
+
+    def with_number_for_truth(self, args: Sequence[Any], node: ast.AST) -> Sequence[Any]:
+        """The arguments of ``np.where``, the first of which is 1 or 0 if it is one bool."""
+        ways = args[0].alternatives if isinstance(args[0], Choice) else args[:1]
+        if len(args) != 3 or not {kind_of(one) for one in ways} <= {"bool", "numpy_bool"}:
+            return args
+        truth = self.truth(args[0], node)
+        return [Number("float", self.as_real(truth, "float", node)), *args[1:]]
 
     def quadrature(
         self, found: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
@@ -220,13 +230,14 @@ class Creation(Walker):
         copies = self.constant_of(keywords.get("copy", Known(name == "array")), node, "copy")
         given = args[1] if len(args) == 2 else keywords.get("dtype", Known(None))
         wanted = self.constant_of(given, node, "a computed dtype")
-        if name == "ascontiguousarray" and isinstance(array, Array) and not array.shape:
+        ordered = name in ("ascontiguousarray", "asfortranarray")
+        if ordered and isinstance(array, Array) and not array.shape:
             args = [self.array_call(np.atleast_1d, args[:1], {}, node), *args[1:]]
         own = array.object.dtype if isinstance(array, Known) else getattr(array, "dtype", None)
         if own is None and isinstance(array, Recorded):
-            if wanted is None and not copies:
-                return args[0]
-            self.refuse(node, f"np.{name} of a computed mask", "use it as it is")
+            if wanted is None or np.dtype(wanted) == array.variable.dtype:
+                return self._copied(args[0], node) if copies else args[0]
+            own = array.variable.dtype
         if wanted is None or np.dtype(wanted) == own:
             return self._copied(args[0], node) if copies else args[0]
         return self.array_call(np.ndarray.astype, [args[0], Known(np.dtype(wanted))], {}, node)

@@ -47,6 +47,8 @@ class Instantiation(Walker):
         if made in (np.dtype, np.finfo, np.iinfo) and not keywords:
             given = [self.constant_of(one, node, "an argument that is computed") for one in args]
             return self.fold(made, given, node)
+        if made is np.ndarray and len(args) <= 2 and set(keywords) <= {"shape", "dtype", "order"}:
+            return self.array_call(np.empty, args, keywords, node)
         if isinstance(made, enum.EnumMeta) and len(args) == 1 and not keywords:
             return self._member_of_value(cls, args[0], node)
         if made in CLASSES_OF_DICTS:

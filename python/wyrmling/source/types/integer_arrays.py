@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..._core import IndexInput, Input, where
+from ..._core import IndexInput, where
+from ..abstract.masks import marked, spliced
 from ..abstract.values import INTEGERS, Array, Known, Number, Recorded, is_integers, kind_of
 
 if TYPE_CHECKING:
@@ -55,28 +55,17 @@ def answered(walker: Walker, found: Any, like: Recorded, node: ast.AST) -> Any:
             return Number("numpy_bool", walker.compute("float_to_bool", found.id))
         exit = walker.exit("no integer of 64 bits", node)
         return Number("int64", walker.compute("float_to_int", found.id, exit=exit))
-    array = walker.array_of(found)
-    leaf, other = (Input(np.zeros(array.shape)) for _ in range(2))
-    kind = bool if is_truth else int
-    return replace(
-        like,
-        variable=leaf.astype(kind),
-        inputs=((leaf, array.id),),
-        again=other.astype(kind),
-        others=(other,),
-        computed=array.computed,
-    )
+    return marked(walker.array_of(found), like.variable.dtype)
 
 
 def integer_of(walker: Walker, value: Any, node: ast.AST) -> Any:
     """An integer that was recorded, as that of ``argmax``, as a number; anything else as it is."""
-    if not isinstance(value, Recorded) or value.computed:
+    if not isinstance(value, Recorded):
         return value
     found = value.variable
     if found.shape or found.dtype.kind not in "iu":
         return value
-    inputs = [one for one, _ in value.inputs]
-    made = walker.builder.splice([found], inputs, [id for _, id in value.inputs])[0]
+    made = spliced(walker.builder, value, found)
     if walker.builder.kind(made) == "index":
         return Number("int64", walker.compute("index_to_signed", made))
     exit = walker.exit("no integer of 64 bits", node)

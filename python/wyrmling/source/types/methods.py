@@ -87,8 +87,8 @@ class Methods(Walker):
         self, name: str, owner: Any, args: list[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
         method = getattr(np.ndarray, name)
-        if name == "searchsorted":
-            return self.call(Known(np.searchsorted), [owner, *args], keywords, node)
+        if name in ("searchsorted", "nonzero"):
+            return self.call(Known(getattr(np, name)), [owner, *args], keywords, node)
         return self.array_call(method, [owner, *args], keywords, node)
 
     def _number_method(
@@ -116,7 +116,7 @@ class Methods(Walker):
             return self.call(Known(plain), [owner], {}, node)
         if name == "astype" and len(args) == 1 and not keywords and owner.kind in REAL:
             wanted = np.dtype(self.constant_of(args[0], node, "a type that is computed"))
-            if wanted in (np.float64, np.float32):
+            if wanted in (np.float64, np.float32, np.int64, np.bool_):
                 return self.call(Known(wanted.type), [owner], {}, node)
         if name in OF_ONE_NUMBER and owner.kind in ("float64", "float32"):
             return self.call(Known(getattr(np, name)), [owner, *args], keywords, node)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..abstract.lengths import as_seen
 from ..abstract.masks import as_floats
 from ..abstract.state import DictContents, GrownContents, ListContents, SetContents
 from ..abstract.values import (
@@ -127,12 +128,13 @@ class Sequences(Walker):
             return self.decide(self.compare("Lt", low, high, node), some, lambda: zero, node)
 
         rising = self.compare("Gt", value.step, zero, node)
-        return self.decide(
+        found = self.decide(
             rising,
             lambda: count(value.start, value.stop, value.step),
             lambda: count(value.stop, value.start, self.unary("USub", value.step, node)),
             node,
         )
+        return as_seen(found, _count, *value.parts)
 
     def items(self, over: Any, node: ast.AST) -> list[Any]:
         """The items of what has a known length."""
@@ -237,3 +239,8 @@ class Sequences(Walker):
         if name == "reversed":
             return self.items(parts[0], node)[::-1]
         return self.refuse(node, "going through this", "use a list")
+
+
+def _count(start: int, stop: int, step: int) -> int:
+    """The length of a range; of one that Python refuses, which has been left, any."""
+    return len(range(start, stop, step or 1))

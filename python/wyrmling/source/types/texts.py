@@ -157,7 +157,7 @@ class Texts(Walker):
             return None
         contents = self.state.heap[value.address]
         if isinstance(contents, ArrayContents):
-            return self.as_printed(contents.value)
+            return None if contents.head is not None else self.as_printed(contents.value)
         if isinstance(contents, InstanceContents):
             shown: Any = contents.cls.__repr__
             if shown is object.__repr__:

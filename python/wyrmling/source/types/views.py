@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..abstract.masks import as_floats
 from ..abstract.state import ArrayContents
-from ..abstract.values import Array, Choice, Known, Reference, View
+from ..abstract.values import Array, Choice, Known, Recorded, Reference, View
 
 if TYPE_CHECKING:
     from ..abstract.walker import Walker
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 
 def is_view(value: Any) -> bool:
     """Whether a value is a part of an array of the function's own that can be written to."""
-    return isinstance(value, Array) and value.view is not None
+    return isinstance(value, Array | Recorded) and value.view is not None
 
 
 def as_view(value: Any, index: Any, part: Any) -> Any:
     """A part of an array, which knows that it is one if that is of the function's own."""
-    owner = value.view if isinstance(value, Array) else value
-    if not (isinstance(part, Array) and isinstance(owner, Reference | View)):
+    owner = value.view if isinstance(value, Array | Recorded) else value
+    if not (isinstance(part, Array | Recorded) and isinstance(owner, Reference | View)):
         return part
     bases = owner.bases if isinstance(owner, View) else {owner.address}
     if part.bases.isdisjoint(bases):
@@ -59,8 +60,11 @@ def write_back(walker: Walker, view: View, part: Any, node: ast.AST) -> None:
         walker.array_store(view.owner, view.index, part, node)
 
 
-def _apart(walker: Walker, part: Array) -> Reference:
+def _apart(walker: Walker, part: Array | Recorded) -> Reference:
     """An array with these values that can be written to."""
+    if isinstance(part, Recorded):
+        held = as_floats(walker.builder, part)
+        return walker.allocate(ArrayContents(held, head=part.variable.dtype.name))
     own = Array(part.id, part.dtype, part.shape, computed=part.computed)
     return walker.allocate(ArrayContents(own))
 

@@ -1,0 +1,182 @@
+"""Arrays of integers and of truths to which the function writes.
+
+Those that it makes are known, or a ``Recorded``, as long as nothing is written to them. Where one
+is written to, the function is read anew, and what makes it there gives an array of floats in the
+heap that is marked with its type (``ArrayContents.head``). What is read of that is a ``Recorded``.
+
+Limit: integers of up to 53 bits, as in all arithmetic on arrays of integers.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..abstract.masks import as_floats, marked
+from ..abstract.restarts import Restart
+from ..abstract.state import ArrayContents
+from ..abstract.values import (
+    REAL,
+    Array,
+    Choice,
+    Known,
+    Number,
+    Recorded,
+    Reference,
+    is_integers,
+    kind_of,
+)
+from .integer_arrays import answered, integer_of, signed
+
+if TYPE_CHECKING:
+    from ..abstract.walker import Walker
+
+LARGEST = 2**53
+TYPES = (np.dtype(np.int64), np.dtype(np.bool_))
+# Functions whose results share no memory with what they are given.
+FRESH = frozenset(
+    {"arange", "argsort", "array", "astype", "copy", "empty", "empty_like", "eye", "full"}
+    | {"full_like", "identity", "ones", "ones_like", "tri", "where", "zeros", "zeros_like"}
+    | {"concatenate", "cumsum", "hstack", "repeat", "roll", "sort", "stack", "tile", "tril"}
+    | {"triu", "vstack"}
+)
+
+
+def is_fresh(function: Any) -> bool:
+    """Whether what a function of NumPy's gives shares no memory with what it is given."""
+    own = isinstance(function, np.ufunc) or getattr(function, "__module__", "") == "_operator"
+    return own or getattr(function, "__name__", "") in FRESH
+
+
+def made_by(walker: Walker, function: Any, value: Any, node: ast.AST) -> Any:
+    """What a function of NumPy's gives: one that can be written to, if it is."""
+    found = value.object if isinstance(value, Known) else value
+    like = found.variable if isinstance(found, Recorded) else found
+    if not is_fresh(function) or not isinstance(found, np.ndarray | Recorded):
+        return value
+    if like.dtype not in TYPES or not like.shape or getattr(found, "computed", False):
+        return value
+    name = getattr(function, "__name__", "")
+    key = ("written", id(node))
+    if key not in walker.names_kept:
+        walker.makers[id(found)] = (found, key)
+        return value
+    if isinstance(found, Recorded):
+        held: Array | None = as_floats(walker.builder, found)
+    else:
+        # Of an array that is empty the elements may be any.
+        held = _constant(walker, np.zeros_like(found) if "empty" in name else found)
+    return value if held is None else walker.allocate(ArrayContents(held, head=like.dtype.name))
+
+
+def _constant(walker: Walker, given: Any) -> Array | None:
+    if given.dtype not in TYPES or (given.size and np.abs(given.astype(float)).max() >= LARGEST):
+        return None
+    return Array(walker.constant(given.astype(float)), np.dtype(np.float64), given.shape)
+
+
+def expect_written(walker: Walker, value: Any) -> None:
+    """Has the function read anew if this array can be written to then."""
+    key = _key_of(walker, value)
+    if key is not None and key not in walker.names_kept:
+        raise Restart(kept=frozenset({key}))
+
+
+def _key_of(walker: Walker, value: Any) -> Any:
+    """The key of what made an array, or that of which it is a part."""
+    found = value.object if isinstance(value, Known) else value
+    while found is not None and id(found) not in walker.makers:
+        found = getattr(found, "base", None)
+    return None if found is None else walker.makers[id(found)][1]
+
+
+def part_in(walker: Walker, value: Any, array: Any, index: Any, node: ast.AST) -> Any:
+    """An item of an array of integers or truths, which is looked up in floats; None of any other
+    array.
+    """
+    both = _to_look_up(walker, value, array)
+    if both is None:
+        return None
+    part = answered(walker, walker.array_item(both[1], index, node), both[0], node)
+    key = _key_of(walker, array)
+    if key is not None:
+        walker.makers[id(part)] = (part, key)
+    return part
+
+
+def _to_look_up(walker: Walker, value: Any, array: Any) -> tuple[Recorded, Array] | None:
+    if isinstance(array, Known) and isinstance(array.object, np.ndarray):
+        held = _constant(walker, array.object)
+        return None if held is None else (marked(held, array.object.dtype), held)
+    if not isinstance(array, Recorded):
+        return None
+    contents = walker.state.heap.get(value.address) if isinstance(value, Reference) else None
+    if isinstance(contents, ArrayContents):
+        return array, replace(contents.value, bases=array.bases)
+    return array, replace(as_floats(walker.builder, array), bases=array.bases)
+
+
+def value_in(contents: Any, address: int) -> Any:
+    """The array in the heap, as integers or truths if it is marked."""
+    found = contents.value
+    if contents.head is None or not isinstance(found, Array):
+        return found
+    bases = found.bases | {address}
+    return marked(replace(found, bases=bases), np.dtype(str(contents.head)))
+
+
+def replaced(walker: Walker, before: Recorded, value: Any, node: ast.AST) -> Array:
+    """What an array of integers or truths becomes by an operator in place, as floats."""
+    own, after = before.variable, getattr(value, "variable", None)
+    if after is None or (after.shape, after.dtype) != (own.shape, own.dtype):
+        walker.refuse(node, "such an operator in place on an array", "write x = x + …")
+    return as_floats(walker.builder, value)
+
+
+def store_marked(walker: Walker, owner: Reference, index: Any, value: Any, node: ast.AST) -> None:
+    """Assigns to an item or slice of an array of integers or truths."""
+    contents: Any = walker.contents(owner, node)
+    own = walker.allocate(ArrayContents(contents.value))
+    dtype = np.dtype(str(contents.head))
+    with walker.holding(owner, own, value):
+        walker.array_store(own, index, stored(walker, value, dtype, node), node)
+    made: Any = walker.contents(own, node)
+    walker.store(owner, replace(contents, value=made.value), node)
+
+
+def stored(walker: Walker, value: Any, dtype: Any, node: ast.AST) -> Any:
+    """What is written to an array of this type, as floats."""
+    value = integer_of(walker, value, node)
+    if isinstance(value, Choice):
+        return walker.distribute(value, lambda one: stored(walker, one, dtype, node), node)
+    if kind_of(value) is not None:
+        return _number(walker, value, dtype, node)
+    if not walker.is_array(value):
+        value = walker.call(Known(np.array), [value], {}, node)
+    found = walker.array_of(value)
+    found = signed(found) if is_integers(found) else found
+    given = found.object if isinstance(found, Known) else getattr(found, "variable", None)
+    if given is None or given.dtype not in (dtype, TYPES[1]):
+        advice = "write integers, or truths, or use an array of floats"
+        walker.refuse(node, f"a write of such values to an array of {dtype}", advice)
+    if isinstance(found, Recorded):
+        return as_floats(walker.builder, found)
+    return _constant(walker, given) or walker.refuse(node, "an integer of more than 53 bits", "")
+
+
+def _number(walker: Walker, value: Any, dtype: Any, node: ast.AST) -> Number:
+    if kind_of(value) in REAL and dtype != np.bool_:
+        walker.refuse(node, "a float written to an array of integers", "use int(...) of it")
+    if dtype == np.bool_:
+        value = walker.truth(value, node)
+    held = walker.as_real(value, "float", node)
+    if isinstance(value, Number) and value.kind in ("int", "int64"):
+        size = walker.apply("abs", held)
+        below = walker.compute("less_number", size, walker.constant(float(LARGEST)))
+        walker.guard(below, "an integer of more than 53 bits", node)
+    elif isinstance(value, Known) and abs(value.object) >= LARGEST:
+        walker.refuse(node, "an integer of more than 53 bits in an array", "use floats")
+    return Number("float", held)
