@@ -45,7 +45,7 @@ pub enum Error {
     File(String, ErrorKind),
     /// What code of the caller's raised, such as a hook or an operator of its own (Python: that
     /// exception).
-    #[error("{0}")]
+    #[error(transparent)]
     Raised(Raised),
     /// The caller asked to stop (Python: the pending exception, or `KeyboardInterrupt`).
     #[error("interrupted")]
@@ -81,5 +81,37 @@ impl fmt::Display for Raised {
     }
 }
 
+impl std::error::Error for Raised {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
 /// The result of every fallible function here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn what_caused_an_error_of_the_callers_is_found_through_ours() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("no row {0}")]
+        struct NoRow(u32, #[source] fmt::Error);
+
+        let error = Error::Raised(Raised::new(NoRow(3, fmt::Error)));
+        assert_eq!(error.to_string(), "no row 3");
+        assert!(
+            error
+                .source()
+                .is_some_and(|source| source.is::<fmt::Error>())
+        );
+        let Error::Raised(raised) = &error else {
+            panic!("{error:?}")
+        };
+        assert!(raised.get().is::<NoRow>());
+    }
+}

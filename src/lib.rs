@@ -15,13 +15,21 @@
 //! # Ok::<(), wyrmling::Error>(())
 //! ```
 //!
-//! Where to start: [`graph`] builds expressions, and says which of its functions panic and
-//! which return errors; a [`train::Trainer`] trains a graph in a loop of yours, and
-//! [`freeze`](Variable::freeze) makes a [`Program`], which [`train::fit()`] trains on columns of data;
-//! [`nn`] has layers; [`io`] and [`rank`] read interactions, number ids, and rank items;
-//! [`rules::Operator`] is what to implement for an operator of your own. Each module says what it is and
-//! why, `docs/architecture.md` has the picture, and `docs/rust.md` is for those who come from the crate
-//! wyrm.
+//! Where to start:
+//!
+//! | to do | see |
+//! | --- | --- |
+//! | build an expression; which functions panic, and which return errors | [`graph`], [`graph::ops`] |
+//! | train a graph in a loop of yours | [`train::Trainer`] with an [`optim::Optimizer`]; [`train::parallel()`] on several threads |
+//! | train on columns of data | [`freeze`](Variable::freeze), which makes a [`Program`], and [`train::fit()`] |
+//! | save and go on | [`train::Checkpoint`]; [`io::tensors`] for files of arrays |
+//! | layers | [`nn`] |
+//! | read interactions, and number users and items | [`io::interactions`], [`io::Ids`] |
+//! | who has what, the best items, and how good they are | [`rank::Csr`], [`rank::top_k()`], [`rank::evaluate()`] |
+//! | an operator of your own | [`rules::Operator`] |
+//!
+//! Each module says what it is and why, `docs/architecture.md` has the picture, and `docs/rust.md` is for those
+//! who come from the crate wyrm.
 #![cfg_attr(
     not(all(feature = "jit", unix, target_arch = "x86_64")),
     allow(

@@ -58,6 +58,13 @@ impl<T: Element> fmt::Debug for Dense<T> {
     }
 }
 
+/// Arrays are equal if their shapes are, and their elements as numbers: NaN is not equal to itself.
+impl<T: Element> PartialEq for Dense<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.shape == other.shape && self.as_slice() == other.as_slice()
+    }
+}
+
 impl<T: Element> Dense<T> {
     /// An array from a shape and its elements in C order.
     ///

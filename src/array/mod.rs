@@ -132,8 +132,8 @@ pub(crate) fn filled<T: Clone>(count: usize, x: T) -> Result<Vec<T>> {
     Ok(data)
 }
 
-/// An array whose element type is known at run time.
-#[derive(Clone)]
+/// An array whose element type is known at run time. Arrays are equal if element type, shape and numbers are.
+#[derive(Clone, PartialEq)]
 pub enum Array {
     /// Single precision.
     F32(Dense<f32>),

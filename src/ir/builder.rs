@@ -295,7 +295,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Takes the last record of a tape.
+    /// Takes the last record of a tape; see [`Expression::Pop`] for an empty one.
     ///
     /// # Errors
     /// [`Error::Value`] if the tape does not exist, [`Error::Memory`].

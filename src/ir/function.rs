@@ -42,7 +42,8 @@ pub enum Expression {
     Guard(ValueId, u32),
     /// Appends a record to a tape. No results.
     Push(u32, Operands),
-    /// Takes the last record of a tape: its values are the results.
+    /// Takes the last record of a tape: its values are the results. On an empty tape a run ends with an error if
+    /// one of them is needed for a result, and may go on if none is: what nobody needs is dropped.
     Pop(u32),
 }
 

@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::graph::{IntoDyn, Variable};
 use crate::interrupt;
 use crate::optim::Optimizer;
+use crate::order;
 use crate::table::{Param, Table};
 
 /// One worker of [`parallel`].
@@ -30,6 +31,7 @@ pub struct Member<'a> {
     /// A random stream of the worker's own.
     pub rng: rand_xoshiro::Xoshiro256PlusPlus,
     optimizer: &'a Optimizer,
+    /// Those of the run, as [`check_trained`] takes them.
     tables: &'a [Arc<Table>],
 }
 
@@ -157,6 +159,8 @@ pub fn parallel<R: Send>(
     for table in tables {
         optimizer.state(table)?;
     }
+    let mut sorted = tables.to_vec();
+    order::sort_by_key(&mut sorted, |table| table.id() as usize);
     let _training = Table::begin_training(tables.iter().map(|table| &**table))?;
     // Each worker has a thread for itself, as those of [`fit`](super::fit()).
     let results = pool.broadcast(|thread| {
@@ -165,7 +169,7 @@ pub fn parallel<R: Send>(
             workers,
             rng: stream(seed, thread.index(), 0),
             optimizer,
-            tables,
+            tables: &sorted,
         })
     });
     results.into_iter().collect()

@@ -98,7 +98,8 @@ impl<'a> TrainedTable<'a> {
     }
 }
 
-/// Refuses a table that is not among those of a run.
+/// Refuses a table that is not among those of a run, which are in the order of their numbers: a step of many
+/// parameters looks for each of them.
 ///
 /// # Errors
 /// [`Error::State`].
@@ -106,7 +107,9 @@ pub(super) fn check_trained<'t>(
     mut tables: impl Iterator<Item = &'t Arc<Table>>,
     of_run: &[Arc<Table>],
 ) -> Result<()> {
-    let is_foreign = |table: &&Arc<Table>| !of_run.iter().any(|other| Arc::ptr_eq(table, other));
+    let number = |table: &Arc<Table>| table.id();
+    let is_foreign =
+        |table: &&Arc<Table>| of_run.binary_search_by_key(&table.id(), number).is_err();
     match tables.find(is_foreign) {
         None => Ok(()),
         Some(table) => Err(Error::State(format!(

@@ -175,3 +175,26 @@ fn walks_of_empty_spaces_end() {
     let walk = Broadcast::new(&[2, 0, 3], [&[2, 0, 3][..], &[3]].into_iter());
     walk.for_each(|_, _| panic!("there is nothing to visit"));
 }
+
+#[test]
+fn arrays_are_equal_if_type_shape_and_numbers_are() {
+    // Elements of few, of many, and of a single number are stored in different ways.
+    for count in [0, 1, 5, 40] {
+        let made = |scale: f64| -> Array {
+            (0..count)
+                .map(|k| f64::from(k) * scale)
+                .collect::<Vec<_>>()
+                .into()
+        };
+        let computed = wyrmling::graph::Constant::new(made(2.0));
+        assert_eq!((computed * 0.5).value().unwrap(), made(1.0));
+        assert_eq!(made(2.0) == made(1.0), count < 2);
+    }
+    let flat: Array = vec![1.0, 2.0].into();
+    let column: Array = Dense::new(&[2, 1], vec![1.0, 2.0]).unwrap().into();
+    assert!(flat != column && flat != flat.to_dtype(DType::F32));
+    assert!(Array::from(1.0) != Array::from(vec![1.0]));
+    let nan: Array = vec![f64::NAN].into();
+    assert!(nan != nan.clone());
+    assert_eq!(Array::from(0.0), Array::from(-0.0));
+}

@@ -191,6 +191,8 @@ impl Operator for CofactorSlope {
         let [x, g] = arity::<2>("cofactor_slope", args)?;
         same_dtype("cofactor_slope", x, g)?;
         let n = square("cofactor_slope", x)?;
+        // Shapes may be guesses; the rule counts axes from the end, which the direction has to have.
+        square("cofactor_slope", g)?;
         same_shape("cofactor_slope", &x.shape, &g.shape)?;
         instead(x, &[n, n])
     }

@@ -211,6 +211,8 @@ impl Operator for SvdAligned {
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x, t] = arity::<2>("svd_aligned", args)?;
         same_dtype("svd_aligned", x, t)?;
+        // Shapes may be guesses; the rule looks for rows, which the decomposition has to have.
+        sides("svd_aligned", x)?;
         same_shape("svd_aligned", &packed("svd_aligned", t)?.shape, &x.shape)?;
         Ok(x.clone())
     }

@@ -37,12 +37,9 @@ fn applied(op: &OpRef, args: &[Type], result: Type) -> Function {
     }
 }
 
-/// Two cases of each operator; the first of an elementwise one is of single numbers. Two that only gradients are
-/// made of look for axes that operands of unequal numbers of axes have not, when they are differentiated.
+/// Two cases of each operator; the first of an elementwise one is of single numbers.
 fn cases() -> impl Iterator<Item = Case> {
-    rules::table()
-        .filter(|entry| !["cofactor_slope", "svd_aligned"].contains(&entry.name))
-        .flat_map(|entry| (entry.cases)().into_iter().take(2))
+    rules::table().flat_map(|entry| (entry.cases)().into_iter().take(2))
 }
 
 /// The types of a case's operands.
