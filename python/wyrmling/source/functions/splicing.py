@@ -133,6 +133,14 @@ class Splicing(Creation):
         name = getattr(function, "__name__", "this")
         if args and (function is np.where or (name == "where" and is_own_function(function))):
             args = self.with_number_for_truth(args, node)
+        if not is_primitive(function) and any(map(self.holds_truths, args)):
+            args = self.with_masks(name, args, node)
+            if name in CREATORS and len(args) == 1 and not (keywords or is_own_function(function)):
+                return args[0]
+        if name == "select" and not is_primitive(function):
+            made = self.selected(args, keywords, node)
+            if made is not None:
+                return made
         chosen = self.choice_in((*args, *keywords.values()))
         if chosen is not None:
             return self.call_by_choice(chosen, function, args, keywords, node)
