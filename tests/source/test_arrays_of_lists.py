@@ -204,7 +204,8 @@ def selected_beside_an_array(x):
 
 def of_masks(x):
     v = np.array([0.3, 0.8, 1.2]) * x
-    return np.sum(np.any([v > 1.0, v < 0.2], axis=0) * v) + np.sum(np.where([v > 1, v > 0.2], v, 1))
+    chosen = np.any([v > 1.0, v < 0.2], axis=0) * v + np.where([v > 1, v > 0.2], v, 1)
+    return np.sum(chosen) + np.sum(np.logical_and.reduce((v < 1.0, v > 0.2)) * v**2)
 
 
 BOOLS = [any_of_several, all_of_several, counted, masked, selected_by_bools, selected_in_a_loop]
