@@ -245,3 +245,12 @@ def slices_by_their_class(x):
     y[slice(0, 1)] = x[slice(x.shape[0] - 1, x.shape[0])] * 2.0
     y[slice(None, None, 2)] *= x[slice(1)]
     return total + np.sum(y) + np.sum([x[0], 2 * x[1]][slice(1, 2)][0])
+
+
+@at(np.array([0.5, 1.5, 2.5, 0.9]))
+@at(np.array([0.5, 1.5, 2.5, 0.9, 1.1]))
+def windows_and_frequencies(x):
+    n = len(x)
+    smooth = np.hanning(n) + np.hamming(n) * np.bartlett(n) + np.blackman(n) * np.kaiser(n, 2.5)
+    spread = np.broadcast_to(x, np.broadcast_shapes(x.shape, (2, 1))) * np.fft.fftfreq(n, d=0.5)
+    return np.sum(smooth * x) + np.sum(spread**2) + x[np.ravel_multi_index((1, 1), (2, 2))]

@@ -45,30 +45,11 @@ EXPORTS = frozenset(
     | {"tobytes", "tostring", "array2string", "array_repr", "array_str"}
 )
 MADE_OF_NUMBERS = CREATORS | frozenset(
-    [
-        "zeros",
-        "ones",
-        "full",
-        "empty",
-        "eye",
-        "identity",
-        "arange",
-        "linspace",
-        "logspace",
-        "geomspace",
-        "zeros_like",
-        "ones_like",
-        "full_like",
-        "empty_like",
-        "tri",
-        "meshgrid",
-        "indices",
-        "diag_indices",
-        "tril_indices",
-        "triu_indices",
-        "ix_",
-        "unravel_index",
-    ]
+    {"zeros", "ones", "full", "empty", "eye", "identity", "arange", "linspace", "logspace"}
+    | {"geomspace", "zeros_like", "ones_like", "full_like", "empty_like", "tri", "meshgrid"}
+    | {"indices", "diag_indices", "tril_indices", "triu_indices", "ix_", "unravel_index"}
+    | {"bartlett", "blackman", "hamming", "hanning", "kaiser", "fftfreq", "rfftfreq"}
+    | {"broadcast_shapes", "ravel_multi_index"}
 )
 # What functions do otherwise where the values of an argument are not known: they do not raise for
 # weights that add up to zero, and give functions elements that are not theirs.
