@@ -77,6 +77,11 @@ ANSWERS = {
     "any of numbers": lambda x: np.any(x.reshape(2, 2) - 3.0, axis=0) * 2,
     "any of none": lambda x: np.any(x[:0]) + 0,
     "all": lambda x: np.all(x > -1.0) + 0.0,
+    "logical_and.reduce": lambda x: np.logical_and.reduce(x > -1.0) + 0.0,
+    "logical_or.reduce": lambda x: (
+        np.logical_or.reduce((x - 3.0).reshape(2, 2), axis=1, keepdims=True, where=[[True, False]])
+        * 2
+    ),
     "all of numbers": lambda x: np.all(x + 0.5) + 0,
     "method all": lambda x: (x > -1.0).all() + 0.0,
     "all where": lambda x: np.all(x > -1.0, where=x > 0) + 0,

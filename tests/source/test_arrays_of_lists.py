@@ -166,3 +166,62 @@ def test_a_list_from_which_items_were_taken_in_front_is_returned():
         return items
 
     assert wy.compile(rest, mode="source")(1.0) == rest(1.0)
+
+
+def any_of_several(x):
+    return x * x if np.any([x > 1.0, x > 0.2]) else x
+
+
+def all_of_several(x):
+    return x * x if np.all((x > 0.2, x < 1.0, True)) else 3.0 * x
+
+
+def counted(x):
+    above = [x > 0.35 * k + 0.02 for k in range(8)]
+    return np.sum(above) * x + np.count_nonzero(above) * x**2 + np.mean(above) * x**3
+
+
+def masked(x):
+    chosen = np.array([[x > 1.0, True], [x > 0.2, x < 9.0]])
+    return np.sum(chosen * x) + np.sum(np.where([x > 1.0, x > 0.2], x**2, x))
+
+
+def selected_by_bools(x):
+    return np.select([x > 1.0, x > 0.2], [x * x, np.sin(x)], -x) + np.select([x > 0.2], [1], 2) * x
+
+
+def selected_in_a_loop(x):
+    total = 0.0
+    for k in range(20):
+        total += np.select(condlist=[x * k > 3.1, x > 0.2], choicelist=[0, x * k], default=x**2)
+    return total
+
+
+def selected_beside_an_array(x):
+    chosen = np.select([x > 1.0, np.array([True, False])], [x**2, [2.0, x]], default=x**3)
+    return np.sum(chosen * np.array([1.0, 10.0]))
+
+
+def of_masks(x):
+    v = np.array([0.3, 0.8, 1.2]) * x
+    chosen = np.any([v > 1.0, v < 0.2], axis=0) * v + np.where([v > 1, v > 0.2], v, 1)
+    return np.sum(chosen) + np.sum(np.logical_and.reduce((v < 1.0, v > 0.2)) * v**2)
+
+
+BOOLS = [any_of_several, all_of_several, counted, masked, selected_by_bools, selected_in_a_loop]
+
+
+@pytest.mark.parametrize("f", [*BOOLS, selected_beside_an_array, of_masks])
+def test_lists_of_comparisons_are_masks(f):
+    for x in (0.1, 0.5, 1.5):
+        value, slope = wy.value_and_grad(f, mode="source")(x)
+        assert value == pytest.approx(float(f(x)), rel=1e-14)
+        assert slope == pytest.approx(float(f(x + 1e-6) - f(x - 1e-6)) / 2e-6, rel=1e-7)
+
+
+def test_select_of_bools_raises_as_numpy_does():
+    def uneven(x):
+        return np.select([x > 1.0], [x, x])
+
+    with pytest.raises(ValueError, match="list of cases"):
+        wy.compile(uneven)(0.5)

@@ -1,9 +1,9 @@
 """Methods and arguments of NumPy's universal functions: ``np.add.reduce``, ``out=``, ``where=``.
 
 ``reduce`` is there for ``add``, ``multiply``, ``maximum``, ``minimum`` and ``logaddexp``,
-``accumulate`` and ``reduceat`` for these too, ``outer`` for every function of two arrays, ``at``
-for arithmetic, ``logaddexp`` and the larger and smaller of two. Others raise TypeError, and so does
-every argument that has no meaning here.
+``accumulate`` and ``reduceat`` for these too, ``reduce`` for ``logical_and`` and ``logical_or``,
+``outer`` for every function of two arrays, ``at`` for arithmetic, ``logaddexp`` and the larger and
+smaller of two. Others raise TypeError, and so does every argument that has no meaning here.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from .._core import Variable, concatenate, constant, expand_dims
 from . import reductions
 from .operand import along, axis_of, integers, is_axis_of_number, is_weak, of_one_type, only_axis
 from .output import finished, no_variable_error
-from .predicates import value
+from .predicates import all, any, value
 from .statistics import cumprod, cumsum, prod, scan
 
 # The default values of arguments: NumPy passes them on if the caller wrote them, and they change
 # nothing.
 _DEFAULTS: dict[str, Any] = {"casting": "same_kind", "order": "K", "subok": True, "where": True}
+_TRUTHS: dict[np.ufunc, Callable[..., Any]] = {np.logical_and: all, np.logical_or: any}
 
 
 def _refused(name: str, arguments: Sequence[str]) -> TypeError:
@@ -52,6 +53,9 @@ def _reduce(ufunc: np.ufunc, x: Any, axis: Any = 0, dtype: Any = None, **given: 
         return reductions.sum(x, axis, dtype, **named)
     if ufunc is np.multiply:
         return prod(x, axis, dtype, **named)
+    if ufunc in _TRUTHS and dtype is None and named["initial"] is None:
+        del named["initial"]
+        return _TRUTHS[ufunc](x, axis, **named)
     x = reductions.cast_to(name, x, dtype)
     if ufunc is np.logaddexp:
         return _logaddexp_reduce(x, axis, **named)
@@ -59,7 +63,7 @@ def _reduce(ufunc: np.ufunc, x: Any, axis: Any = 0, dtype: Any = None, **given: 
         return reductions.extreme(name, x, axis, **named)
     raise TypeError(
         f"numpy.{name}.reduce is not among wyrmling's functions; those of add, multiply, maximum, "
-        "minimum and logaddexp are"
+        "minimum and logaddexp are, and of logical_and and logical_or without dtype and initial"
     )
 
 

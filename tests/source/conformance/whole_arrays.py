@@ -231,3 +231,26 @@ def many_places(x, ones, others):
     y[others] = x[ones]
     y[ones] += 1.0
     return (y**2).sum()
+
+
+@at(np.array([0.5, 1.5, 2.5]))
+@at(np.array([[0.5, 1.5, 2.5], [2.0, 0.3, 1.1]]))
+def slices_by_their_class(x):
+    total = 0.0
+    for axis in (0, -1):
+        before, after = [slice(None)] * x.ndim, [slice(None)] * x.ndim
+        before[axis], after[axis] = slice(None, -1), slice(1, None)
+        total += np.sum((x[tuple(after)] - x[tuple(before)]) ** 3)
+    y = np.zeros_like(x)
+    y[slice(0, 1)] = x[slice(x.shape[0] - 1, x.shape[0])] * 2.0
+    y[slice(None, None, 2)] *= x[slice(1)]
+    return total + np.sum(y) + np.sum([x[0], 2 * x[1]][slice(1, 2)][0])
+
+
+@at(np.array([0.5, 1.5, 2.5, 0.9]))
+@at(np.array([0.5, 1.5, 2.5, 0.9, 1.1]))
+def windows_and_frequencies(x):
+    n = len(x)
+    smooth = np.hanning(n) + np.hamming(n) * np.bartlett(n) + np.blackman(n) * np.kaiser(n, 2.5)
+    spread = np.broadcast_to(x, np.broadcast_shapes(x.shape, (2, 1))) * np.fft.fftfreq(n, d=0.5)
+    return np.sum(smooth * x) + np.sum(spread**2) + x[np.ravel_multi_index((1, 1), (2, 2))]

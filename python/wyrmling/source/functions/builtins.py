@@ -190,7 +190,7 @@ class Builtins(Walker):
         result = self.fold(lambda: found(*given, **named), [], node)
         if isinstance(result.object, list) and all(type(one) is str for one in result.object):
             return self.new_list([Known(one) for one in result.object])
-        if not isinstance(result.object, FOLDED):
+        if not isinstance(result.object, (*FOLDED, slice)):
             self.refuse(node, f"a call of {label}", "compute it outside of the function")
         if isinstance(result.object, tuple):
             return Tuple(tuple(Known(item) for item in result.object))

@@ -50,7 +50,7 @@ MADE_OF_NUMBERS = CREATORS | frozenset(
     {"zeros", "ones", "full", "empty", "eye", "identity", "arange", "linspace", "logspace"}
     | {"geomspace", "zeros_like", "ones_like", "full_like", "empty_like", "tri", "meshgrid"}
     | {"indices", "diag_indices", "tril_indices", "triu_indices", "ix_", "unravel_index"}
-    | {"bartlett", "blackman", "hamming", "hanning", "kaiser"}
+    | {"bartlett", "blackman", "hamming", "hanning", "kaiser", "fftfreq", "rfftfreq"}
     | {"broadcast_shapes", "ravel_multi_index"}
 )
 # What functions do otherwise where the values of an argument are not known: they do not raise for
@@ -121,6 +121,14 @@ class Splicing(Creation):
         name = getattr(function, "__name__", "this")
         if args and (function is np.where or (name == "where" and is_own_function(function))):
             args = self.with_number_for_truth(args, node)
+        if not is_primitive(function) and any(map(self.holds_truths, args)):
+            args = self.with_masks(name, args, node)
+            if name in CREATORS and len(args) == 1 and not (keywords or is_own_function(function)):
+                return args[0]
+        if name == "select" and not is_primitive(function):
+            made = self.selected(args, keywords, node)
+            if made is not None:
+                return made
         chosen = self.choice_in((*args, *keywords.values()))
         if chosen is not None:
             return self.call_by_choice(chosen, function, args, keywords, node)

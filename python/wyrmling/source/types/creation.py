@@ -39,6 +39,7 @@ CREATORS = frozenset(
     {"array", "asarray", "asanyarray", "ascontiguousarray", "asfarray", "asfortranarray"}
 )
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+BOOLS = frozenset({"bool", "numpy_bool"})
 # Functions whose argument is a list of arrays, which does not become one array.
 OF_SEVERAL = frozenset(
     {"concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "row_stack"}
@@ -261,7 +262,7 @@ class Creation(Walker):
         if kind is not None:
             if kind == "float32":
                 return value
-            if kind in ("bool", "numpy_bool"):
+            if kind in BOOLS:
                 # Beside numbers of either precision it gets theirs.
                 return Number("float32", self.as_real(value, "float32", node))
             return Number("float64", self.as_real(value, "float", node))
@@ -298,6 +299,52 @@ class Creation(Walker):
                 with self.holding(*made):
                     one = Tuple(tuple(self._each(self.as_array, items, node)))
             made.append(one)
+        return made
+
+    def with_masks(self, name: str, args: Sequence[Any], node: ast.AST) -> list[Any]:
+        """Arguments of a function of NumPy's, of which lists of computed bools are masks."""
+        if name in OF_SEVERAL | OF_CONTAINERS - {"piecewise"}:
+            return list(args)
+
+        def mask_of(value: Any, node: ast.AST) -> Any:
+            if not self.holds_truths(value):
+                return value
+            if all(map(self._is_mask, self._list_items(value) or ())):
+                return self.array_call(np.stack, [value], {}, node)
+            return self.array_call(np.not_equal, [self._stacked(value, node), Known(0.0)], {}, node)
+
+        return self._each(mask_of, args, node)
+
+    def holds_truths(self, value: Any) -> bool:
+        """Whether this is a list of masks, or of bools or such lists of which one is computed."""
+        items = self._list_items(value)
+        if not items or all(map(self._is_mask, items)):
+            return bool(items)
+        nested = [one for one in items if self._list_items(one) is not None]
+        single = [one for one in items if self._list_items(one) is None]
+        if any(kind_of(one) not in BOOLS for one in single):
+            return False
+        return any(isinstance(one, Number) for one in single) or any(map(self.holds_truths, nested))
+
+    def _is_mask(self, value: Any) -> bool:
+        array = self.array_of(value)
+        return isinstance(array, Recorded) and array.variable.dtype == bool
+
+    def selected(self, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``np.select`` where a condition is one bool, as ``np.where`` of each; None elsewhere."""
+        names = ("condlist", "choicelist", "default")
+        given = {**dict(zip(names, args, strict=False)), **keywords}
+        if len(args) > len(names) or not set(names[:2]) <= set(given) <= set(names):
+            return None
+        masks, choices = (self._list_items(given[name]) or () for name in names[:2])
+        bools = [kind_of(one) in BOOLS for one in masks]
+        if not any(bools) or len(masks) != len(choices):
+            return None
+        if not all(one or self.is_array(mask) for one, mask in zip(bools, masks, strict=True)):
+            return None
+        made = given.get("default", Known(0))
+        for mask, choice in zip(reversed(masks), reversed(choices), strict=True):
+            made = self.array_call(np.where, [mask, choice, made], {}, node)
         return made
 
     def choice_in(self, values: Sequence[Any]) -> Choice | None:
