@@ -107,9 +107,9 @@ impl<'a, 'py, T: FromPyObject<'a, 'py>> FromPyObject<'a, 'py> for Given<T> {
 }
 
 /// A real number. Truth values are none.
-pub(in crate::python) struct Real(pub(in crate::python) f64);
+pub(in crate::python) struct RealNumber(pub(in crate::python) f64);
 
-impl FromPyObject<'_, '_> for Real {
+impl FromPyObject<'_, '_> for RealNumber {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
@@ -118,7 +118,7 @@ impl FromPyObject<'_, '_> for Real {
         if object.is_instance_of::<PyBool>() || kind == Some(b'b') {
             return Err(PyTypeError::new_err("a truth value"));
         }
-        object.extract().map(Real)
+        object.extract().map(RealNumber)
     }
 }
 

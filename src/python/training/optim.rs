@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyString};
 
 use crate::graph::Parameter;
 use crate::optim::{L2Per, Optimizer, Penalized, Rule, Settings};
-use crate::python::interop::argument::{Given, Real};
+use crate::python::interop::argument::{Given, RealNumber};
 use crate::python::interop::convert::type_name;
 use crate::python::interop::items::items;
 use crate::python::interop::long_call::long_call;
@@ -29,7 +29,7 @@ pub(in crate::python) struct PyOptimizer {
     pub(in crate::python) inner: Arc<Optimizer>,
 }
 
-fn number(name: &str, given: Given<Real>) -> PyResult<f64> {
+fn number(name: &str, given: Given<RealNumber>) -> PyResult<f64> {
     Ok(given.named(name, "a number")?.0)
 }
 
@@ -52,11 +52,11 @@ impl<'py> FromPyObject<'_, 'py> for Penalty {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let Ok(by_parameter) = object.cast::<PyDict>() else {
-            let (Real(all), own) = (object.extract()?, Vec::new());
+            let (RealNumber(all), own) = (object.extract()?, Vec::new());
             return Ok(Penalty { all, own });
         };
         let one = |(key, l2): (Bound<'py, PyAny>, Bound<'py, PyAny>)| {
-            let Real(l2) = l2.extract()?;
+            let RealNumber(l2) = l2.extract()?;
             if let Ok(name) = key.cast::<PyString>() {
                 return Ok((Penalized::Named(name.to_str()?.to_owned()), l2));
             }
@@ -96,9 +96,9 @@ impl FromPyObject<'_, '_> for PenaltyPer {
 fn create<S: pyo3::PyClass<BaseType = PyOptimizer>>(
     class: S,
     rule: Rule,
-    lr: Given<Real>,
+    lr: Given<RealNumber>,
     l2: (Given<Penalty>, Given<PenaltyPer>),
-    clip: Option<Given<Real>>,
+    clip: Option<Given<RealNumber>>,
 ) -> PyResult<PyClassInitializer<S>> {
     let lr = number("lr", lr)?;
     let kind = "a number, or a dict with a number for each of some Parameters or their names";
@@ -111,7 +111,7 @@ fn create<S: pyo3::PyClass<BaseType = PyOptimizer>>(
         clip: clip
             .map(|clip| clip.named("clip", "a number or None"))
             .transpose()?
-            .map(|Real(clip)| clip),
+            .map(|RealNumber(clip)| clip),
     };
     let mut optimizer = Optimizer::new(rule, settings)?;
     for (parameters, l2) in own {
@@ -135,7 +135,7 @@ impl PyOptimizer {
     /// Raises TypeError for what is no number, ValueError if it is negative or not finite. At 0, where
     /// a schedule may end, parameters stay as they are.
     #[setter]
-    fn set_lr(&self, lr: Given<Real>) -> PyResult<()> {
+    fn set_lr(&self, lr: Given<RealNumber>) -> PyResult<()> {
         Ok(self.inner.set_lr(number("lr", lr)?)?)
     }
 
@@ -276,7 +276,7 @@ impl PySgd {
     #[pyo3(
         signature = (
             lr,
-            momentum=Given::default(Real(0.0)),
+            momentum=Given::default(RealNumber(0.0)),
             l2=Penalty::NONE,
             clip=None,
             l2_per=PenaltyPer::STEP
@@ -284,10 +284,10 @@ impl PySgd {
         text_signature = "(lr, momentum=0.0, l2=0.0, clip=None, l2_per='step')"
     )]
     fn new(
-        lr: Given<Real>,
-        momentum: Given<Real>,
+        lr: Given<RealNumber>,
+        momentum: Given<RealNumber>,
         l2: Given<Penalty>,
-        clip: Option<Given<Real>>,
+        clip: Option<Given<RealNumber>>,
         l2_per: Given<PenaltyPer>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let momentum = number("momentum", momentum)?;
@@ -313,16 +313,16 @@ impl PyAdagrad {
             lr,
             l2=Penalty::NONE,
             clip=None,
-            eps=Given::default(Real(1e-10)),
+            eps=Given::default(RealNumber(1e-10)),
             l2_per=PenaltyPer::STEP
         ),
         text_signature = "(lr, l2=0.0, clip=None, eps=1e-10, l2_per='step')"
     )]
     fn new(
-        lr: Given<Real>,
+        lr: Given<RealNumber>,
         l2: Given<Penalty>,
-        clip: Option<Given<Real>>,
-        eps: Given<Real>,
+        clip: Option<Given<RealNumber>>,
+        eps: Given<RealNumber>,
         l2_per: Given<PenaltyPer>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let eps = number("eps", eps)?;
@@ -351,10 +351,10 @@ impl PyAdam {
     )]
     #[pyo3(
         signature = (
-            lr=Given::default(Real(1e-3)),
-            beta1=Given::default(Real(0.9)),
-            beta2=Given::default(Real(0.999)),
-            eps=Given::default(Real(1e-8)),
+            lr=Given::default(RealNumber(1e-3)),
+            beta1=Given::default(RealNumber(0.9)),
+            beta2=Given::default(RealNumber(0.999)),
+            eps=Given::default(RealNumber(1e-8)),
             l2=Penalty::NONE,
             clip=None,
             l2_per=PenaltyPer::STEP
@@ -362,12 +362,12 @@ impl PyAdam {
         text_signature = "(lr=0.001, beta1=0.9, beta2=0.999, eps=1e-08, l2=0.0, clip=None, l2_per='step')"
     )]
     fn new(
-        lr: Given<Real>,
-        beta1: Given<Real>,
-        beta2: Given<Real>,
-        eps: Given<Real>,
+        lr: Given<RealNumber>,
+        beta1: Given<RealNumber>,
+        beta2: Given<RealNumber>,
+        eps: Given<RealNumber>,
         l2: Given<Penalty>,
-        clip: Option<Given<Real>>,
+        clip: Option<Given<RealNumber>>,
         l2_per: Given<PenaltyPer>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let rule = Rule::Adam {

@@ -12,7 +12,7 @@ use super::custom_sampler::PythonSampler;
 use super::program::input_id;
 use crate::array::DType;
 use crate::error::Error;
-use crate::python::interop::argument::{Given, Integer, Real};
+use crate::python::interop::argument::{Given, Integer, RealNumber};
 use crate::python::interop::convert::{self, type_name};
 use crate::python::interop::items::items;
 use crate::python::interop::long_call::patiently;
@@ -444,11 +444,11 @@ pub(in crate::python) struct PyPopularity;
 #[pymethods]
 impl PyPopularity {
     #[new]
-    #[pyo3(signature = (counts, power=Given::default(Real(0.75)), *, positives=None, given=None, shape=None),
+    #[pyo3(signature = (counts, power=Given::default(RealNumber(0.75)), *, positives=None, given=None, shape=None),
         text_signature = "(counts, power=0.75, *, positives=None, given=None, shape=None)")]
     fn new(
         counts: &Bound<'_, PyAny>,
-        power: Given<Real>,
+        power: Given<RealNumber>,
         positives: Option<KnownPairs<'_>>,
         given: Option<&Bound<'_, PyAny>>,
         shape: Option<&Bound<'_, PyAny>>,
@@ -461,7 +461,7 @@ impl PyPopularity {
             ))
             .into());
         }
-        let Real(power) = power.named("power", "a number")?;
+        let RealNumber(power) = power.named("power", "a number")?;
         let sampler = patiently(counts.size(), move || {
             let counts = counts.try_to_dtype(DType::F64)?;
             Sampler::popularity(counts.view().real::<f64>(), power)

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::sampling::{KnownPairs, SampledLength, named_in, shape_object};
-use crate::python::interop::argument::{Given, Integer, Real};
+use crate::python::interop::argument::{Given, Integer, RealNumber};
 use crate::python::interop::convert::{self, type_name};
 use crate::python::interop::long_call::patiently;
 use crate::python::variables::variable::PyVariable;
@@ -175,7 +175,7 @@ impl PyWarp {
             positives=None,
             given="user".into(),
             item="item".into(),
-            margin=Given::default(Real(1.0)),
+            margin=Given::default(RealNumber(1.0)),
             most=Integer::Fits(100)
         ),
         text_signature = "(users, items, item_bias=None, *, positives=None, given='user', item='item', margin=1.0, most=100)"
@@ -187,7 +187,7 @@ impl PyWarp {
         positives: Option<KnownPairs<'_>>,
         given: String,
         item: String,
-        margin: Given<Real>,
+        margin: Given<RealNumber>,
         most: Integer,
     ) -> PyResult<PyClassInitializer<Self>> {
         let choice = Choice::Warp {
@@ -319,12 +319,12 @@ impl PyAdaptive {
         item_bias: Option<&Bound<'_, PyAny>>,
         positives: Option<KnownPairs<'_>>,
         given: String,
-        rank_scale: Option<Given<Real>>,
+        rank_scale: Option<Given<RealNumber>>,
         shape: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let rank_scale = rank_scale.map(|given| given.named("rank_scale", "a number or None"));
         let scale = match rank_scale.transpose()? {
-            Some(Real(scale)) => scale,
+            Some(RealNumber(scale)) => scale,
             None => table("items", items)?.rows() as f64 / RANKS,
         };
         let setting = Setting {

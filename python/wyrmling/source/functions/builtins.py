@@ -190,7 +190,7 @@ class Builtins(Walker):
         result = self.fold(lambda: found(*given, **named), [], node)
         if isinstance(result.object, list) and all(type(one) is str for one in result.object):
             return self.new_list([Known(one) for one in result.object])
-        if not isinstance(result.object, (*FOLDED, slice)):
+        if not isinstance(result.object, FOLDED):
             self.refuse(node, f"a call of {label}", "compute it outside of the function")
         if isinstance(result.object, tuple):
             return Tuple(tuple(Known(item) for item in result.object))
@@ -247,6 +247,7 @@ class Builtins(Walker):
 
     def builtin_slice(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Lazy:
         """``slice(stop)``, ``slice(start, stop)`` or ``slice(start, stop, step)``."""
+        self._only(args, keywords, range(1, 4), node)
         ends = [Known(None), *args, Known(None)] if len(args) == 1 else [*args, Known(None)]
         return Lazy("slice", tuple(ends[:3]), node)
 
