@@ -111,3 +111,14 @@ def test_an_element_costs_what_it_touches():
     text = wy.code_ir(counted, 1.5, 300)
     assert "replace_at" in text
     assert "replace_row" not in text
+
+
+def test_truths_of_python_and_of_numpy():
+    def truths(x):
+        return np.array_equal(x, x), np.allclose(x, x + 1), (x > 1).all(), np.argmax(x), x[0] > 1
+
+    expected, found = truths(X), compiled(truths, X)
+    assert found == expected
+    assert [type(one) for one in found] == [type(one) for one in expected]
+    with pytest.raises(wy.SourceError, match="an array without axes"):
+        compiled(lambda x: np.ones_like(x[0], dtype=bool), X)

@@ -308,18 +308,20 @@ class Splicing(Creation):
         refuse_other_widths(self, name, kind, node)
         if recording.integer and kind.kind in "iu":
             self.refuse(node, f"{name} of integers of NumPy's", "use int(...) of them, or floats")
-        if isinstance(real, np.bool_) and not recording.computed and not found.shape:
+        if isinstance(real, np.bool_ | bool) and not recording.computed and not found.shape:
             self._check_same(name, found, again, recording, node)
             made = self._splice(found, recording)
-            return Number("numpy_bool", self.compute("float_to_bool", made))
+            kind_of_truth = "bool" if isinstance(real, bool) else "numpy_bool"
+            return Number(kind_of_truth, self.compute("float_to_bool", made))
         if kind not in (np.float64, np.float32) and not recording.sliced:
             # Places that are broadcast are looked up, and not calculated with.
             if found.dtype != kind and name != "broadcast_arrays":
                 self.refuse(node, f"{name} of such integers", TRACING)
             computed = bool(recording.computed)
             others = tuple(recording.others)
-            bases = recording.bases
-            return Recorded(found, tuple(recording.inputs), again, others, computed, bases)
+            given, bases = tuple(recording.inputs), recording.bases
+            is_array = isinstance(real, np.ndarray)
+            return Recorded(found, given, again, others, computed, bases, None, is_array)
         if found.dtype != kind or found.shape != np.shape(real):
             self.refuse(node, f"{name} of such arrays", TRACING)
         if not recording.opaque:
