@@ -122,3 +122,26 @@ def test_truths_of_python_and_of_numpy():
     assert [type(one) for one in found] == [type(one) for one in expected]
     with pytest.raises(wy.SourceError, match="an array without axes"):
         compiled(lambda x: np.ones_like(x[0], dtype=bool), X)
+
+
+def test_what_may_be_the_array_itself_is_no_copy():
+    def alias(x):
+        places = np.arange(3)
+        same = places.astype(int, copy=False)
+        same[0] = 2
+        return np.sum(x * places)
+
+    with pytest.raises(wy.SourceError, match="a write to this array"):
+        compiled(alias, X)
+    for mode in ("auto", "trace"):
+        assert wy.grad(alias, mode=mode)(X).tolist() == [2.0, 1.0, 2.0]
+
+
+def test_a_mask_behind_dots_is_no_mask_of_rows():
+    def dots(x):
+        y = np.outer(x, x)
+        y[..., x > 0.5] = 0.0
+        return y.sum()
+
+    with pytest.raises(wy.SourceError):
+        compiled(dots, X)

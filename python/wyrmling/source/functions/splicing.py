@@ -113,7 +113,8 @@ class Splicing(Creation):
         self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
         """What a function of NumPy's gives for arrays."""
-        return made_by(self, function, self._called(function, args, keywords, node), node)
+        made = self._called(function, args, keywords, node)
+        return made if "copy" in keywords else made_by(self, function, made, node)
 
     def _called(
         self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST

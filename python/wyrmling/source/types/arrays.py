@@ -152,7 +152,7 @@ class Arrays(Creation):
             self.expect_shapes()
             rows = [value, Known((-1, *array.shape[axes:]))]
             value = self.array_call(np.reshape, rows, {}, node)
-        return self.array_call(_rows_at, [value, numbers], {}, node)
+        return self.array_call(_item, [value, numbers], {}, node)
 
     def _rows_and_parts(
         self, value: Any, parts: Sequence[Any], at: int, node: ast.AST
@@ -481,10 +481,6 @@ def _is_view(value: Any, address: int) -> bool:
     if isinstance(value, Choice):
         return any(_is_view(part, address) for part in value.alternatives)
     return False
-
-
-def _rows_at(array: Any, numbers: Any) -> Any:
-    return array[numbers.astype(int)]
 
 
 def _item(array: Any, index: Any) -> Any:
