@@ -145,3 +145,8 @@ def test_a_mask_behind_dots_is_no_mask_of_rows():
 
     with pytest.raises(wy.SourceError):
         compiled(dots, X)
+
+
+def test_messages_name_what_is_written():
+    with pytest.raises(wy.SourceError, match=r"x\[index\] of such arrays"):
+        compiled(lambda x: x[..., x > 0.5].sum(), X)

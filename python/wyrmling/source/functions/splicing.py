@@ -53,6 +53,7 @@ MADE_OF_NUMBERS = CREATORS | frozenset(
     | {"bartlett", "blackman", "hamming", "hanning", "kaiser"}
     | {"broadcast_shapes", "ravel_multi_index"}
 )
+SHOWN = {"_item": "x[index]", "_stored": "x[index] = value"}
 # What functions do otherwise where the values of an argument are not known: they do not raise for
 # weights that add up to zero, and give functions elements that are not theirs.
 OF_VALUES = {"average": (2, "weights"), "cov": (6, "aweights"), "piecewise": (1, "condlist")}
@@ -224,7 +225,7 @@ class Splicing(Creation):
                 except Unfit:
                     pass
         name = getattr(function, "__name__", "this")
-        what = f"{name} of an array of computed length with these"
+        what = f"{SHOWN.get(name, name)} of an array of computed length with these"
         return self.refuse(node, what, "write a loop over its items")
 
     def _written(
@@ -272,7 +273,7 @@ class Splicing(Creation):
                 # Where it does not raise it is refused, as it reads values.
                 self.refuse(node, "item, which reads the values of an array,", TRACING)
             self.leave(f"NumPy's {name} raises an exception", node)
-        return self._recorded(name, call, real, recording, node)
+        return self._recorded(SHOWN.get(name, name), call, real, recording, node)
 
     def _recorded(
         self, name: str, call: Callable[[int], Any], real: Any, recording: Recording, node: ast.AST
