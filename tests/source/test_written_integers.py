@@ -111,3 +111,42 @@ def test_an_element_costs_what_it_touches():
     text = wy.code_ir(counted, 1.5, 300)
     assert "replace_at" in text
     assert "replace_row" not in text
+
+
+def test_truths_of_python_and_of_numpy():
+    def truths(x):
+        return np.array_equal(x, x), np.allclose(x, x + 1), (x > 1).all(), np.argmax(x), x[0] > 1
+
+    expected, found = truths(X), compiled(truths, X)
+    assert found == expected
+    assert [type(one) for one in found] == [type(one) for one in expected]
+    with pytest.raises(wy.SourceError, match="an array without axes"):
+        compiled(lambda x: np.ones_like(x[0], dtype=bool), X)
+
+
+def test_what_may_be_the_array_itself_is_no_copy():
+    def alias(x):
+        places = np.arange(3)
+        same = places.astype(int, copy=False)
+        same[0] = 2
+        return np.sum(x * places)
+
+    with pytest.raises(wy.SourceError, match="a write to this array"):
+        compiled(alias, X)
+    for mode in ("auto", "trace"):
+        assert wy.grad(alias, mode=mode)(X).tolist() == [2.0, 1.0, 2.0]
+
+
+def test_a_mask_behind_dots_is_no_mask_of_rows():
+    def dots(x):
+        y = np.outer(x, x)
+        y[..., x > 0.5] = 0.0
+        return y.sum()
+
+    with pytest.raises(wy.SourceError):
+        compiled(dots, X)
+
+
+def test_messages_name_what_is_written():
+    with pytest.raises(wy.SourceError, match=r"x\[index\] of such arrays"):
+        compiled(lambda x: x[..., x > 0.5].sum(), X)

@@ -176,4 +176,4 @@ def slices_of_ranges(x, n):
             s = s * 0.7 + x[i] * k
         for i in range(0, n, k)[k:]:
             s += i * x[0]
-    return s + len(range(n)[:2]) + range(10)[::3][2]
+    return s + len(range(n)[:2])

@@ -43,3 +43,9 @@ def integers_and_truths_of_numpy(x):
 def an_array_made_double(x):
     one = np.asfortranarray(x[0, 0])
     return np.float64(x).sum() * np.asfortranarray(x)[2, 1] * one[0] * one.ndim
+
+
+@at(M[1])
+def counts_as_ends(x):
+    n = np.count_nonzero(x > 0.5)
+    return x[:n].sum() / n + x[n:].sum() * 3

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import Input, IrBuilder, is_boolean
-from .values import Array, Known, Recorded
+from .values import Array, Lazy, Recorded, is_index
 
 
 def ones_and_zeros(masks: Sequence[Recorded]) -> Array | None:
@@ -42,11 +42,11 @@ def is_mask(index: Any) -> bool:
 
 def only_mask(parts: Sequence[Any]) -> int | None:
     """Where there is a mask of one axis among integers and slices; None if there is none."""
-    found = [at for at, part in enumerate(parts) if isinstance(part, Recorded | Array | Known)]
-    masks = [at for at in found if is_mask(parts[at]) and len(parts[at].variable.shape) == 1]
-    rest = [parts[at] for at in found if at not in masks]
-    plain = all(isinstance(one, Known) and type(one.object) in (int, slice) for one in rest)
-    return masks[0] if plain and len(masks) == 1 < len(parts) else None
+    masks = [at for at, part in enumerate(parts) if is_mask(part)]
+    plain = [part for part in parts if is_index(part) or isinstance(part, Lazy)]
+    if len(masks) != 1 or not plain or len(plain) + 1 != len(parts):
+        return None
+    return masks[0] if len(parts[masks[0]].variable.shape) == 1 else None
 
 
 def spliced(builder: IrBuilder, value: Recorded, variable: Any) -> int:

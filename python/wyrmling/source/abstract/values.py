@@ -111,6 +111,7 @@ class Recorded:
     computed: bool = False
     bases: frozenset[int] = NONE
     view: View | None = None
+    is_array: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -482,8 +483,7 @@ def same_object(a: Any, b: Any) -> bool:
 
 def sources_of(*values: Value) -> frozenset[int]:
     """The leaves of the arguments on which values depend."""
-    found = [value.sources for value in values if isinstance(value, Number) and value.sources]
-    return frozenset().union(*found) if found else NONE
+    return NONE.union(*(value.sources for value in values if isinstance(value, Number)))
 
 
 def nothing() -> None:

@@ -16,7 +16,6 @@ import numpy as np
 
 from ..abstract.frames import LoopCode, LoopEnds
 from ..abstract.join import Incoming
-from ..abstract.lengths import as_seen
 from ..abstract.masks import as_floats
 from ..abstract.raising import Ended
 from ..abstract.restarts import NeedsConstant
@@ -33,7 +32,7 @@ from ..abstract.values import (
     sources_of,
 )
 from ..abstract.walker import LONGEST_UNROLLED, Walker
-from ..types.computed_slices import is_computed, known_array
+from ..types.computed_slices import as_seen, is_computed, known_array
 from ..types.iterators import iterated
 from .loops import Grew, Turns
 

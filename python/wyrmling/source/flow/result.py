@@ -100,6 +100,8 @@ class Returned(Walker):
         if isinstance(value, ZeroDimensional):
             return form.Argument(value.place)
         if isinstance(value, Recorded):
+            if value.is_array and not value.variable.shape:
+                self.refuse(node, "an array without axes as a result", "return its number")
             held = as_floats(self.builder, value)
             number = results.add(held.id, "array", path)
             leaf = form.Leaf(number, "array", memory=value.bases)

@@ -53,6 +53,7 @@ MADE_OF_NUMBERS = CREATORS | frozenset(
     | {"bartlett", "blackman", "hamming", "hanning", "kaiser", "fftfreq", "rfftfreq"}
     | {"broadcast_shapes", "ravel_multi_index"}
 )
+SHOWN = {"_item": "x[index]", "_stored": "x[index] = value"}
 # What functions do otherwise where the values of an argument are not known: they do not raise for
 # weights that add up to zero, and give functions elements that are not theirs.
 OF_VALUES = {"average": (2, "weights"), "cov": (6, "aweights"), "piecewise": (1, "condlist")}
@@ -113,7 +114,8 @@ class Splicing(Creation):
         self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
         """What a function of NumPy's gives for arrays."""
-        return made_by(self, function, self._called(function, args, keywords, node), node)
+        made = self._called(function, args, keywords, node)
+        return made if "copy" in keywords else made_by(self, function, made, node)
 
     def _called(
         self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
@@ -231,7 +233,7 @@ class Splicing(Creation):
                 except Unfit:
                     pass
         name = getattr(function, "__name__", "this")
-        what = f"{name} of an array of computed length with these"
+        what = f"{SHOWN.get(name, name)} of an array of computed length with these"
         return self.refuse(node, what, "write a loop over its items")
 
     def _written(
@@ -279,7 +281,7 @@ class Splicing(Creation):
                 # Where it does not raise it is refused, as it reads values.
                 self.refuse(node, "item, which reads the values of an array,", TRACING)
             self.leave(f"NumPy's {name} raises an exception", node)
-        return self._recorded(name, call, real, recording, node)
+        return self._recorded(SHOWN.get(name, name), call, real, recording, node)
 
     def _recorded(
         self, name: str, call: Callable[[int], Any], real: Any, recording: Recording, node: ast.AST
@@ -316,18 +318,20 @@ class Splicing(Creation):
         refuse_other_widths(self, name, kind, node)
         if recording.integer and kind.kind in "iu":
             self.refuse(node, f"{name} of integers of NumPy's", "use int(...) of them, or floats")
-        if isinstance(real, np.bool_) and not recording.computed and not found.shape:
+        if isinstance(real, np.bool_ | bool) and not recording.computed and not found.shape:
             self._check_same(name, found, again, recording, node)
             made = self._splice(found, recording)
-            return Number("numpy_bool", self.compute("float_to_bool", made))
+            kind_of_truth = "bool" if isinstance(real, bool) else "numpy_bool"
+            return Number(kind_of_truth, self.compute("float_to_bool", made))
         if kind not in (np.float64, np.float32) and not recording.sliced:
             # Places that are broadcast are looked up, and not calculated with.
             if found.dtype != kind and name != "broadcast_arrays":
                 self.refuse(node, f"{name} of such integers", TRACING)
             computed = bool(recording.computed)
             others = tuple(recording.others)
-            bases = recording.bases
-            return Recorded(found, tuple(recording.inputs), again, others, computed, bases)
+            given, bases = tuple(recording.inputs), recording.bases
+            is_array = isinstance(real, np.ndarray)
+            return Recorded(found, given, again, others, computed, bases, None, is_array)
         if found.dtype != kind or found.shape != np.shape(real):
             self.refuse(node, f"{name} of such arrays", TRACING)
         if not recording.opaque:

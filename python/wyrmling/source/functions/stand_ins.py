@@ -189,17 +189,14 @@ def _of_form(
         array = walker.array_of(value)
         if isinstance(value, Number):
             return CLASSES[value.kind](1)
-        if not isinstance(array, Array | Recorded):
-            return walker.constant_of(value, node, "an argument that is computed")
+        if not isinstance(array, Array | Recorded) or array.computed:
+            return walker.constant_of(value, node, f"such an argument of {found.__name__}")
         variable = array.variable if isinstance(array, Recorded) else array
-        if array.computed:
-            walker.refuse(node, f"{found.__name__} of an array of computed length", "write it out")
         return np.empty(variable.shape, variable.dtype)
 
-    given = [like(one) for one in args]
-    named = {name: like(one) for name, one in keywords.items()}
     if found in OF_SHAPES:
         walker.expect_shapes()
+    given, named = map(like, args), {name: like(one) for name, one in keywords.items()}
     made = walker.fold(lambda: found(*given, **named), [], node)
     return Tuple(tuple(map(Known, made.object))) if isinstance(made.object, tuple) else made
 

@@ -244,8 +244,7 @@ def places_of(x, mask):
 
 
 def positions(x, mask):
-    wanted = places_of(x, mask).ravel()
-    return np.array([i * 1.0 for i in range(len(wanted)) if wanted[i]])
+    return flatnonzero(places_of(x, mask))
 
 
 def flatnonzero(a):

@@ -1,8 +1,7 @@
 """Arrays: items, slices, assignment and truth.
 
 An array that the function made can be written to: its value is replaced in the heap, so that all
-its names see it. One that was given, and views, are refused there; so is a write to an array of
-which a view is still in use. An item by an index that is computed is looked up within bounds.
+its names see it. One that was given is refused; so is a write where a view is in use.
 """
 
 from __future__ import annotations
@@ -100,8 +99,8 @@ class Arrays(Creation):
         ):
             return number_in(self, value)
         index = self._with_integers(index, node)
+        parts = index.items if isinstance(index, Tuple) else (index,)
         if isinstance(array, Recorded | Known):
-            parts = index.items if isinstance(index, Tuple) else (index,)
             like = array.variable if isinstance(array, Recorded) else array.object
             looks_up = self._looks_up(like, parts) or is_mask(index)
             found: Any = part_in(self, value, array, index, node) if looks_up else None
@@ -117,7 +116,6 @@ class Arrays(Creation):
                 if not array.shape:
                     self.leave("an array without axes has no items", node)
                 return self._part_at(value, array, [index], node)[0]
-            parts = index.items if isinstance(index, Tuple) else (index,)
             if self._looks_up(array, parts):
                 part, _, rest = self._part_at(value, array, parts, node)
                 return self.array_item(part, rest, node) if rest else part
@@ -152,9 +150,9 @@ class Arrays(Creation):
         numbers = self.call(self.written_out("positions", node), [value, mask], {}, node)
         if axes > 1:
             self.expect_shapes()
-            shape = Known((-1, *array.shape[axes:]))
-            value = self.array_call(np.reshape, [value, shape], {}, node)
-        return self.array_call(_rows_at, [value, numbers], {}, node)
+            rows = [value, Known((-1, *array.shape[axes:]))]
+            value = self.array_call(np.reshape, rows, {}, node)
+        return self.array_call(_item, [value, numbers], {}, node)
 
     def _rows_and_parts(
         self, value: Any, parts: Sequence[Any], at: int, node: ast.AST
@@ -200,6 +198,8 @@ class Arrays(Creation):
             items = tuple(self._with_integers(part, node) for part in index.items)
             alone = len(items) == 1 and self._are_places(items[0])
             return items[0] if alone else Tuple(items or (Known(...),))
+        if is_slice(index):
+            return index.with_parts(tuple(integer_of(self, end, node) for end in index.over))
         found = self.array_of(index)
         return integer_of(self, found if isinstance(found, Recorded) else index, node)
 
@@ -481,10 +481,6 @@ def _is_view(value: Any, address: int) -> bool:
     if isinstance(value, Choice):
         return any(_is_view(part, address) for part in value.alternatives)
     return False
-
-
-def _rows_at(array: Any, numbers: Any) -> Any:
-    return array[numbers.astype(int)]
 
 
 def _item(array: Any, index: Any) -> Any:

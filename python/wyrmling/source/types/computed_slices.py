@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +33,8 @@ from ..abstract.values import (
     is_integers,
     is_none,
     kind_of,
+    seen_of,
+    sources_of,
 )
 from ..abstract.walker import Walker
 
@@ -50,6 +52,15 @@ def is_computed(value: Any) -> bool:
         and value.seen is None
         and not value.sources
     )
+
+
+def as_seen(found: Any, of: Callable[..., int], *given: Any) -> Any:
+    """A length that was computed of numbers, with what it was if they were seen."""
+    if not isinstance(found, Number):
+        return found
+    seen = [seen_of(one) for one in given]
+    known = None if None in seen else of(*seen)
+    return replace(found, seen=known, sources=sources_of(found, *given))
 
 
 def _has_been_seen(value: Any) -> bool:
@@ -127,15 +138,9 @@ def filled_part(walker: Walker, part: Array, value: Any, node: ast.AST) -> int |
 
 
 def part_of_range(walker: Walker, over: Range, index: Lazy, node: ast.AST) -> Range:
-    """A slice of a range: of what is known, of step 1, or the whole backwards."""
-    parts = (*over.parts, *index.over)
-    if all(isinstance(one, Known) for one in parts):
-        given = [one.object for one in parts]
-        found = walker.fold(lambda: range(*given[:3])[slice(*given[3:])], [], node).object
-        return Range(Known(found.start), Known(found.stop), Known(found.step))
+    """A slice of a range: of step 1, or the whole backwards."""
     start, stop, step = index.over
-    length = walker.length(over, node)
-    by = step.object if isinstance(step, Known) else 0
+    by, length = step.object if isinstance(step, Known) else 0, walker.length(over, node)
 
     def at(place: Any) -> Any:
         return walker.binary("Add", over.start, walker.binary("Mult", place, over.step, node), node)

@@ -1,10 +1,8 @@
 """Arrays of integers and of truths to which the function writes.
 
-Those that it makes are known, or a ``Recorded``, as long as nothing is written to them. Where one
-is written to, the function is read anew, and what makes it there gives an array of floats in the
-heap that is marked with its type (``ArrayContents.head``). What is read of that is a ``Recorded``.
-
-Limit: integers of up to 53 bits, as in all arithmetic on arrays of integers.
+Those that it makes are known, or a ``Recorded``. Where one is written to, the function is read
+anew, and what makes it gives an array of floats in the heap, of which ``ArrayContents.head`` is the
+type. What is read of that is a ``Recorded``. Limit: integers of up to 53 bits.
 """
 
 from __future__ import annotations
@@ -59,16 +57,13 @@ def made_by(walker: Walker, function: Any, value: Any, node: ast.AST) -> Any:
         return value
     if like.dtype not in TYPES or not like.shape or getattr(found, "computed", False):
         return value
-    name = getattr(function, "__name__", "")
     key = ("written", id(node))
     if key not in walker.names_kept:
         walker.makers[id(found)] = (found, key)
         return value
-    if isinstance(found, Recorded):
-        held: Array | None = as_floats(walker.builder, found)
-    else:
-        # Of an array that is empty the elements may be any.
-        held = _constant(walker, np.zeros_like(found) if "empty" in name else found)
+    if isinstance(found, np.ndarray) and "empty" in function.__name__:
+        found = np.zeros_like(found)
+    held = as_floats(walker.builder, found) if found is value else _constant(walker, found)
     return value if held is None else walker.allocate(ArrayContents(held, head=like.dtype.name))
 
 
@@ -97,26 +92,23 @@ def part_in(walker: Walker, value: Any, array: Any, index: Any, node: ast.AST) -
     """An item of an array of integers or truths, which is looked up in floats; None of any other
     array.
     """
-    both = _to_look_up(walker, value, array)
-    if both is None:
+    like, held = array, None
+    if isinstance(value, Reference):
+        contents: Any = walker.state.heap[value.address]
+        held = contents.value
+    elif isinstance(array, Recorded):
+        held = as_floats(walker.builder, array)
+    elif isinstance(array.object, np.ndarray):
+        held = _constant(walker, array.object)
+        like = marked(held, array.object.dtype) if held else None
+    if held is None:
         return None
-    part = answered(walker, walker.array_item(both[1], index, node), both[0], node)
+    held = replace(held, bases=like.bases)
+    part = answered(walker, walker.array_item(held, index, node), like, node)
     key = _key_of(walker, array)
     if key is not None:
         walker.makers[id(part)] = (part, key)
     return part
-
-
-def _to_look_up(walker: Walker, value: Any, array: Any) -> tuple[Recorded, Array] | None:
-    if isinstance(array, Known) and isinstance(array.object, np.ndarray):
-        held = _constant(walker, array.object)
-        return None if held is None else (marked(held, array.object.dtype), held)
-    if not isinstance(array, Recorded):
-        return None
-    contents = walker.state.heap.get(value.address) if isinstance(value, Reference) else None
-    if isinstance(contents, ArrayContents):
-        return array, replace(contents.value, bases=array.bases)
-    return array, replace(as_floats(walker.builder, array), bases=array.bases)
 
 
 def value_in(contents: Any, address: int) -> Any:

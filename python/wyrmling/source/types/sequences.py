@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ..abstract.lengths import as_seen
 from ..abstract.masks import as_floats
 from ..abstract.state import DictContents, GrownContents, ListContents, SetContents
 from ..abstract.values import (
@@ -27,6 +26,7 @@ from ..abstract.values import (
     kind_of,
 )
 from ..abstract.walker import LONGEST_UNROLLED, OTHER_LENGTH, Walker
+from .computed_slices import as_seen
 from .iterators import iterated
 from .numbers import FOLDED
 
