@@ -51,14 +51,12 @@ _OF_VALUES_NOW = (
     "iscomplexobj",
     "isfortran",
     "isrealobj",
-    "may_share_memory",
     "min_scalar_type",
     "result_type",
     "save",
     "savetxt",
     "savez",
     "savez_compressed",
-    "shares_memory",
     "tril_indices_from",
     "triu_indices_from",
 )
@@ -121,6 +119,7 @@ _WIDE: dict[str, Function] = {
     "trace": contraction.trace,
 }
 
+_MEMORY = "a variable has no memory of its own to ask for; ask whether it is the same object"
 _INTEGERS = "it is for integers, which carry no gradient; give it .value"
 _COMPLEX = "its result is complex, which no variable is"
 _WINDOW = "compose it of np.fft's formulas as a product with a constant matrix of cosines and sines"
@@ -134,11 +133,13 @@ REFUSED: dict[str, str] = {
     "ix_": "it is for indices; give it plain arrays of integers or booleans",
     "lcm": _INTEGERS,
     "left_shift": _INTEGERS,
+    "may_share_memory": _MEMORY,
     "nextafter": "it has no derivative by its direction; give it .value",
     "packbits": _INTEGERS,
     "ravel_multi_index": _INTEGERS,
     "right_shift": _INTEGERS,
     "roots": f"{_COMPLEX}; of a real zero write Newton's iteration, or give it .value",
+    "shares_memory": _MEMORY,
     "sort_complex": f"{_COMPLEX}; use np.sort",
     "spacing": "it is piecewise constant; give it .value",
     "unpackbits": _INTEGERS,
