@@ -18,7 +18,7 @@ from typing import Any
 
 from .columns import Packed, Retag, form_of_lists, parts_of, references_of, single_forms
 from .exchange import with_exchanged
-from .masks import marked, ones_and_zeros
+from .masks import ones_and_zeros, recorded_as
 from .state import (
     NOT_MOVED,
     PLAIN,
@@ -236,7 +236,7 @@ class Merge:
             like = ones_and_zeros(present)
             if like is None:
                 return self._lose(path, "differ")
-            return marked(self._array(path, given, [like], False), bool)
+            return recorded_as(self._array(path, given, [like], False), bool)
         return first if same else self._lose(path, "differ")
 
     def _unset(self, path: KeyPath, given: list[Any], present: list[Any]) -> Any:

@@ -27,7 +27,7 @@ def ones_and_zeros(masks: Sequence[Recorded]) -> Array | None:
     return Array(-1, np.dtype(np.float64), tuple(map(int, first.shape)))
 
 
-def marked(array: Array, dtype: Any) -> Recorded:
+def recorded_as(array: Array, dtype: Any) -> Recorded:
     """An array of floats as integers, or as the mask of what is not zero."""
     leaves = Input(np.zeros(array.shape)), Input(np.ones(array.shape))
     one, two = (leaf != 0.0 if np.dtype(dtype) == np.bool_ else leaf.astype(int) for leaf in leaves)

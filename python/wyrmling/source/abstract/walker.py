@@ -102,7 +102,8 @@ class Walker(Raising):
         self.asks_kind = self.takes_no_variable = False
         self.shapes: list[tuple[Any, tuple[int, ...]]] = []
         self.alive: dict[int, Any] = {}
-        # Arrays of integers and truths by their ids, and the keys of what made them (marked.py).
+        # Arrays of integers and truths by their ids, and the keys of what made them
+        # (written_integers.py).
         self.makers: dict[int, tuple[Any, Hashable]] = {}
         self.scopes: dict[int, Scope] = {}
         self._addresses = itertools.count(1)

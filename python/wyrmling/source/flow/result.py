@@ -105,7 +105,7 @@ class Returned(Walker):
             held = as_floats(self.builder, value)
             number = results.add(held.id, "array", path)
             leaf = form.Leaf(number, "array", memory=value.bases)
-            return form.Make(form.Whole(value.variable.dtype.name), [leaf])
+            return form.Make(form.AsType(value.variable.dtype.name), [leaf])
         if isinstance(value, Text) and value.template is not None:
             # Each text shows what it is made of, wherever else that is.
             seen, results.seen = results.seen, set()

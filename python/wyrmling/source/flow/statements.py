@@ -26,8 +26,8 @@ from ..abstract.values import Array, Choice, Known, Reference, Tuple, ZeroDimens
 from ..abstract.walker import Walker
 from ..types.in_place import in_use
 from ..types.integer_arrays import integer_of
-from ..types.marked import expect_written
 from ..types.views import is_view, looked_up
+from ..types.written_integers import expect_written
 
 
 def _in_shape(array: Any, like: Any) -> Any:

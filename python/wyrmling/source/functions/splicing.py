@@ -37,8 +37,8 @@ from ..types.computed_slices import FILLED
 from ..types.creation import CREATORS, FOR_VARIABLES, TRACING, Creation
 from ..types.in_place import UNREAD_METHODS, Written, in_use, written
 from ..types.integer_arrays import are_whole, expect_powers, refuse_other_widths, signed
-from ..types.marked import expect_written, is_fresh, made_by
 from ..types.numbers import LOGICAL
+from ..types.written_integers import expect_written, is_fresh, made_by
 from .recording import Recording, Samples, Unfit, picked
 
 # What writes to files, or shows.

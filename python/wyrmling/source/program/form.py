@@ -122,8 +122,8 @@ class Instance:
 
 
 @dataclass(frozen=True)
-class Whole:
-    """Makes an array of integers or truths of floats."""
+class AsType:
+    """Gives an array of floats as one of integers or truths."""
 
     dtype: str
 

@@ -251,7 +251,7 @@ def real(form: Any) -> Any:
 
 def _real(form: Any, inside: bool) -> Any:
     if isinstance(form, Make):
-        if isinstance(form.function, forms.Whole):
+        if isinstance(form.function, forms.AsType):
             raise Misfit("a result is an array of integers or truths")
         if not isinstance(form.function, forms.MakeNamed | Instance):
             what = "a result in an object of a class, or in a list of computed length,"

@@ -37,9 +37,9 @@ from .computed_slices import filled_part, with_cut
 from .containers import is_slice
 from .creation import Creation
 from .integer_arrays import integer_of
-from .marked import part_in, replaced, store_marked, value_in
 from .numbers import number_in
 from .views import as_view, write_back
+from .written_integers import part_in, replaced, store_integers, value_in
 
 WRITE = "copy it first, or make a new array"
 ALL = Known(slice(None))
@@ -313,7 +313,7 @@ class Arrays(Creation):
             self.refuse(node, "a write to such an array", WRITE)
         self._no_views(owner, node)
         if contents.head is not None:
-            return store_marked(self, owner, index, value, node)
+            return store_integers(self, owner, index, value, node)
         value = self.as_array(value, node)
         index = self._with_integers(index, node)
         if _is_cross(index) or (is_mask(index) and self._has_rows(value, array, index)):

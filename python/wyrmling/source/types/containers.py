@@ -36,10 +36,10 @@ from .classes import is_class_or_union
 from .computed_slices import is_computed, part_of_range
 from .creation import joiner_of
 from .dicts import CLASSES
-from .marked import expect_written
 from .numbers import OPERATORS
 from .tables import is_cell
 from .views import is_view, store_in_view
+from .written_integers import expect_written
 
 LONGEST_PICKED = 64
 """Of how many items one is picked by an integer of the arguments."""

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._core import IndexInput, where
-from ..abstract.masks import marked, spliced
+from ..abstract.masks import recorded_as, spliced
 from ..abstract.values import INTEGERS, Array, Known, Number, Recorded, is_integers, kind_of
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def answered(walker: Walker, found: Any, like: Recorded, node: ast.AST) -> Any:
             return Number("numpy_bool", walker.compute("float_to_bool", found.id))
         exit = walker.exit("no integer of 64 bits", node)
         return Number("int64", walker.compute("float_to_int", found.id, exit=exit))
-    return marked(walker.array_of(found), like.variable.dtype)
+    return recorded_as(walker.array_of(found), like.variable.dtype)
 
 
 def integer_of(walker: Walker, value: Any, node: ast.AST) -> Any:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..abstract.masks import as_floats, marked
+from ..abstract.masks import as_floats, recorded_as
 from ..abstract.restarts import Restart
 from ..abstract.state import ArrayContents
 from ..abstract.values import (
@@ -100,7 +100,7 @@ def part_in(walker: Walker, value: Any, array: Any, index: Any, node: ast.AST) -
         held = as_floats(walker.builder, array)
     elif isinstance(array.object, np.ndarray):
         held = _constant(walker, array.object)
-        like = marked(held, array.object.dtype) if held else None
+        like = recorded_as(held, array.object.dtype) if held else None
     if held is None:
         return None
     held = replace(held, bases=like.bases)
@@ -117,7 +117,7 @@ def value_in(contents: Any, address: int) -> Any:
     if contents.head is None or not isinstance(found, Array):
         return found
     bases = found.bases | {address}
-    return marked(replace(found, bases=bases), np.dtype(str(contents.head)))
+    return recorded_as(replace(found, bases=bases), np.dtype(str(contents.head)))
 
 
 def replaced(walker: Walker, before: Recorded, value: Any, node: ast.AST) -> Array:
@@ -128,7 +128,7 @@ def replaced(walker: Walker, before: Recorded, value: Any, node: ast.AST) -> Arr
     return as_floats(walker.builder, value)
 
 
-def store_marked(walker: Walker, owner: Reference, index: Any, value: Any, node: ast.AST) -> None:
+def store_integers(walker: Walker, owner: Reference, index: Any, value: Any, node: ast.AST) -> None:
     """Assigns to an item or slice of an array of integers or truths."""
     contents: Any = walker.contents(owner, node)
     own = walker.allocate(ArrayContents(contents.value))
