@@ -66,6 +66,9 @@ enum Items {
 
 /// How many drawn items may be positives before one of the others is found for sure.
 pub(super) const TRIES: usize = 16;
+/// How many in a row are looked at then, where others than a [`Sampler`] say what is drawn from, before that
+/// draws instead.
+pub(super) const NEXT: usize = 1024;
 
 impl Sampler {
     /// Items `0..n`, all equally likely (but for 2⁻³² of their probability: a random

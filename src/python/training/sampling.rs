@@ -342,8 +342,8 @@ impl PyUniform {
 ///
 /// ``column`` is the input or the name of a column with one item a sample. Each draw is by itself: all other
 /// samples of the batch are as likely (Hidasi et al., 2016). ``positives``, ``given`` and ``shape`` as for
-/// ``Uniform``. Where a user knows what all other samples have, and in a last batch of a single sample, an item is
-/// drawn as ``Uniform`` draws it.
+/// ``Uniform``. Where a user knows what all other samples have (of many, 1,024 side by side), and in a last batch of
+/// a single sample, an item is drawn as ``Uniform`` draws it.
 ///
 /// ``fit`` raises ValueError for ``batch_size=1`` and for a column that is not there, IndexError for an item of it
 /// that is not below ``n``. Else it raises as ``Uniform``.

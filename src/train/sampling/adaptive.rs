@@ -22,14 +22,11 @@
 
 use rand::Rng;
 
-use super::TRIES;
 use super::positives::KnownItems;
+use super::{NEXT, TRIES};
 use crate::array::{filled, size};
 use crate::error::Result;
 use crate::interrupt;
-
-/// How many items after one that is known are looked at for one that is not.
-const NEXT: usize = 1024;
 
 /// The orders of items by each factor. See the [module documentation](self).
 #[derive(Debug)]

@@ -6,13 +6,13 @@
 //! are as likely, and two draws may be of the same one.
 //!
 //! What a user knows is drawn again, up to 16 times; then one of the other samples whose items are unknown is
-//! found for sure, each as likely. Where there is none, as in a last batch of one sample, a sampler of all
-//! items draws.
+//! found for sure, each as likely; of more than [`NEXT`] others, among so many side by side. Where there is none,
+//! as in a last batch of one sample, a sampler of all items draws.
 
 use rand::Rng;
 
 use super::positives::KnownItems;
-use super::{Sampler, TRIES, below};
+use super::{NEXT, Sampler, TRIES, below};
 use crate::train::spans::Spans;
 
 /// Items, and for whom they are drawn.
@@ -45,7 +45,7 @@ pub(in crate::train) fn fill<R: Rng>(
     }
 }
 
-/// The item of a sample other than `own` that is not known, if there is one.
+/// The item of a sample other than `own` that is not known, if one was found.
 #[inline]
 fn other<R: Rng>(rng: &mut R, batch: &[u32], own: usize, known: KnownItems<'_>) -> Option<u32> {
     let others = batch.len() as u64 - 1;
@@ -70,11 +70,17 @@ fn other_unknown<R: Rng>(
     own: usize,
     known: KnownItems<'_>,
 ) -> Option<u32> {
-    let before = batch[..own].iter().chain(&batch[own + 1..]);
-    let unknown = before.filter(|&&item| !known.contains(item));
+    let others = batch.len() - 1;
+    let first = match others > NEXT {
+        true => below(rng, others as u64) as usize,
+        false => 0,
+    };
+    let places = (first..first + others.min(NEXT)).map(|place| place % others);
+    let items = places.map(|at| batch[at + usize::from(at >= own)]);
+    let mut unknown = items.filter(|&item| !known.contains(item));
     match unknown.clone().count() as u64 {
         0 => None,
-        n => unknown.copied().nth(below(rng, n) as usize),
+        n => unknown.nth(below(rng, n) as usize),
     }
 }
 
@@ -134,6 +140,25 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The user does not know the item of 1,000 samples side by side, nor one that no sample has, which is drawn
+    /// where those looked at have none.
+    #[test]
+    fn of_many_others_some_side_by_side_are_looked_at() {
+        let mut items = [0; 5000];
+        items[2000..3000].fill(1);
+        items[..1000].fill(2);
+        let users = [0; 5000];
+        let known = ([0, 0, 0], [0, 2, 3]);
+        let sampler = Sampler::uniform(5).unwrap();
+        let sampler = sampler.reject(&known.0, &known.1).unwrap();
+        let drawn = drawn(&sampler, &items, Some(&users), 5000);
+        assert!(drawn.iter().all(|&item| item == 1 || item == 4));
+        assert!(drawn.contains(&4));
+        // At the first tries 1 - 0.8^16 of the draws, and some of the others.
+        let ones = drawn.iter().filter(|&&item| item == 1).count() as f64;
+        assert!(ones / drawn.len() as f64 > 0.98, "{ones}");
     }
 
     #[test]
