@@ -27,16 +27,15 @@ pub(super) struct Prepared {
 /// floating-point numbers, [`Error::Memory`], and as [`Function::check`].
 pub(super) fn prepared(function: &Function, wrt: &[ValueId]) -> Result<Prepared> {
     function.check()?;
-    check_parameters(function, wrt)?;
+    let positions = positions(function, wrt)?;
     reserve::ahead(function.kinds.len(), reserve::bytes::DIFFERENTIATED)?;
     let mut separate = separate_entry(function).unwrap_or_else(|| function.clone());
     let graph = Cfg::new(&separate);
     drop_unreachable(&mut separate, &graph);
     // The parameters of a new entry are other values.
-    let position = |id: &ValueId| function.parameters().iter().position(|p| p == id);
-    let wrt = wrt
-        .iter()
-        .filter_map(|id| separate.parameters().get(position(id)?).copied())
+    let wrt = positions
+        .into_iter()
+        .filter_map(|at| separate.parameters().get(at).copied())
         .collect();
     let (function, exit) = match merge_returns(&separate) {
         Some((function, exit)) => (function, Some(exit)),
@@ -49,18 +48,23 @@ pub(super) fn prepared(function: &Function, wrt: &[ValueId]) -> Result<Prepared>
     })
 }
 
-/// Checks that values are parameters of a function by which it can be differentiated.
+/// Where values are among the parameters of a function that was checked, by which it is to be differentiated.
 ///
 /// # Errors
 /// [`Error::Value`] and [`Error::Type`], as [`prepared`].
-fn check_parameters(function: &Function, wrt: &[ValueId]) -> Result<()> {
+fn positions(function: &Function, wrt: &[ValueId]) -> Result<Vec<usize>> {
+    let mut at = vec![None; function.kinds.len()];
+    for (position, &id) in function.parameters().iter().enumerate() {
+        at[id as usize] = Some(position);
+    }
+    let mut positions = Vec::with_capacity(wrt.len());
     for &id in wrt {
-        if !function.parameters().contains(&id) {
+        let Some(position) = at.get(id as usize).copied().flatten() else {
             return Err(Error::Value(format!(
                 "value %{id} is no parameter of {}, and it is differentiated by parameters",
                 function.name
             )));
-        }
+        };
         let kind = function.kind(id);
         if !kind.is_differentiable() {
             return Err(Error::Type(format!(
@@ -68,8 +72,9 @@ fn check_parameters(function: &Function, wrt: &[ValueId]) -> Result<()> {
                 function.name
             )));
         }
+        positions.push(position);
     }
-    Ok(())
+    Ok(positions)
 }
 
 /// The same function with an entry to which nothing jumps; `None` if nothing jumps to its own. The call itself is

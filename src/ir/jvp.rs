@@ -102,8 +102,11 @@ impl Always {
             values: vec![true; function.kinds.len()],
             records: tapes.map(|kinds| vec![true; kinds.len()]).collect(),
         };
-        for id in function.parameters() {
-            always.values[*id as usize] = wrt.contains(id);
+        for &id in function.parameters() {
+            always.values[id as usize] = false;
+        }
+        for &id in wrt {
+            always.values[id as usize] = true;
         }
         let mut poller = Poller::default();
         let mut changed = true;

@@ -112,11 +112,16 @@ fn drop_identities(function: &mut Function, first: usize) {
             }
         }
     }
-    let resolve = |id: &mut ValueId| {
-        while stands[*id as usize] != *id {
-            *id = stands[*id as usize];
+    // Halving the way of each first keeps a long sum linear, whose gradient is handed on by one after the other.
+    for id in 0..stands.len() {
+        let mut at = id;
+        while stands[at] as usize != at {
+            stands[at] = stands[stands[at] as usize];
+            at = stands[at] as usize;
         }
-    };
+        stands[id] = at as ValueId;
+    }
+    let resolve = |id: &mut ValueId| *id = stands[*id as usize];
     for block in &mut function.blocks {
         let stays = |id: &ValueId| stands[*id as usize] == *id;
         block.instructions.retain(|i| i.results.iter().all(stays));

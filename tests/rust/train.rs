@@ -416,3 +416,50 @@ fn more_workers_than_there_may_be_are_refused() {
         assert!(matches!(found, Err(Error::Value(text)) if text.starts_with("threads: expected")));
     }
 }
+
+/// Tables are found among those of the run in whatever order that lists them, also twice.
+#[test]
+fn a_worker_steps_all_tables_of_its_run_and_no_others() {
+    let mut tables: Vec<Arc<Table>> = (0..40)
+        .map(|k| Arc::new(Table::new(&f64::from(k).into(), None).unwrap()))
+        .collect();
+    let foreign = tables.remove(17);
+    tables.reverse();
+    tables.swap(3, 20);
+    tables.push(Arc::clone(&tables[5]));
+    let sgd = Optimizer::sgd(0.5).unwrap();
+    train::parallel(1, 1, &tables, &sgd, |worker| {
+        let handles = || tables[..39].iter().cloned().map(Parameter::shared);
+        let all: Vec<Parameter> = handles().collect();
+        for w in &all {
+            (w.clone() * 2.0).backward();
+        }
+        worker.step(&all)?;
+        for w in &all {
+            worker.trainer(&(w.clone() * 2.0))?.step()?;
+        }
+        let foreign = Parameter::shared(Arc::clone(&foreign));
+        let with_foreign = (foreign.clone() * all[0].clone()).boxed();
+        assert!(matches!(
+            worker.trainer(&with_foreign),
+            Err(Error::State(_))
+        ));
+        with_foreign.backward();
+        let mut all = all;
+        all.push(foreign);
+        assert!(matches!(worker.step(&all), Err(Error::State(_))));
+        Ok(())
+    })
+    .unwrap();
+    let mut found: Vec<f64> = tables[..39]
+        .iter()
+        .map(|t| t.read().item().unwrap())
+        .collect();
+    found.sort_by(f64::total_cmp);
+    let expected: Vec<f64> = (0..40)
+        .filter(|&k| k != 17)
+        .map(|k| f64::from(k) - 2.0)
+        .collect();
+    assert_eq!(found, expected);
+    assert_eq!(foreign.read().item().unwrap(), 17.0);
+}
