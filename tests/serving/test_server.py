@@ -118,6 +118,31 @@ def test_long_requests_are_refused(path: Path) -> None:
         assert get(port, "/health")[0] == 200
 
 
+def test_who_asks_whether_to_send_gets_an_answer(path: Path) -> None:
+    body = b'{"user": "user-1"}'
+    line = b"Host: localhost\r\nExpect: 100-continue\r\n"
+    length = b"Content-Type: application/json\r\nContent-Length: %d\r\n" % len(body)
+    go_on = b"HTTP/1.1 100 Continue\r\n\r\n"
+    with served(path) as (port, _):
+        # The head, what is sent with it, and what is sent after being told to go on.
+        for head, rest, later in (
+            (b"GET /health HTTP/1.1\r\n" + line, b"", b""),
+            (b"POST /recommend HTTP/1.1\r\n" + line + length, body, b""),
+            (b"POST /recommend HTTP/1.1\r\n" + line + length, b"", body),
+        ):
+            with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+                connection.sendall(head + b"\r\n" + rest)
+                if later:
+                    assert connection.recv(len(go_on), socket.MSG_WAITALL) == go_on
+                    connection.sendall(later)
+                answer = b""
+                while b"}" not in answer:
+                    found = connection.recv(65536)
+                    assert found, "closed without an answer"
+                    answer += found
+                assert answer.removeprefix(go_on).startswith(b"HTTP/1.1 200")
+
+
 def test_a_model_is_replaced_while_requests_run(path: Path, models: list[Recommender]) -> None:
     answers = [
         {user: [item for item, _ in model.recommend(user)] for user in model.user_ids}

@@ -119,11 +119,13 @@ def serve(
 
 
 def _connection(base: Any) -> Any:
-    """Waitress's connections, but that those who are still sending get a refusal.
+    """Waitress's connections, but that those who are still sending get a refusal, and those who
+    ask whether to send on an answer though they have nothing to send.
 
     One that is closed with something unread is reset, and the answer is lost: it is first closed
     for writing, and what comes is forgotten until the other side closes, or waitress's time is over
-    (RFC 9112, 9.6).
+    (RFC 9112, 9.6). A request that expects to be told to go on and is there whole is answered at
+    once (RFC 9110, 10.1.1); waitress would wait for more of it.
     """
 
     class Connection(base):  # type: ignore[misc]
@@ -132,6 +134,10 @@ def _connection(base: Any) -> Any:
         def service(self) -> None:
             self.refused = self.requests[0].error is not None
             super().service()
+
+        def send_continue(self) -> None:
+            if not self.request.completed:
+                super().send_continue()
 
         def readable(self) -> Any:
             return self.forgets or super().readable()
