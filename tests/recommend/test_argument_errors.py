@@ -226,6 +226,11 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         ValueError,
         "loss: argument 'users' comes before a '/', expected one given by name",
     ),
+    "loss-no-sample": (
+        lambda: Custom(lambda users, items: users[0] @ items[0]).fit(TRAIN),
+        ValueError,
+        "loss: expected an argument of a sample: user, item, value, weight, time",
+    ),
 }
 
 

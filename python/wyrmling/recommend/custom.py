@@ -156,6 +156,8 @@ class Custom(NegativeSampling):
         for name in ("users", "items"):
             if name not in asked:
                 raise ValueError(f"loss: expected an argument {name!r}, the vectors of {name}")
+        if not asked.keys() & set(COLUMNS):
+            raise ValueError(f"loss: expected an argument of a sample: {', '.join(COLUMNS)}")
         return self.loss
 
     def _scores_values(self) -> bool:
