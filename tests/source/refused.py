@@ -366,6 +366,7 @@ TRACING_REFUSES = {
     "written_integers.best_path",
     "written_integers.counted_in_bins",
     "written_integers.made_by_ndarray",
+    "written_integers.knapsack",
     "written_integers.spanning_tree",
 }
 

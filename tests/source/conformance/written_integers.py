@@ -476,3 +476,20 @@ def shortest_paths(path0):
             cond = path[i, :] >= tmp
             path[i, cond] = tmp[cond]
     return path
+
+
+@at(V[:5])
+def knapsack(x):
+    sizes, kept, best = np.array([1, 2, 3]), np.zeros((4, 7), bool), np.zeros((4, 7))
+    for i in range(1, 4):
+        for room in range(7):
+            best[i, room] = best[i - 1, room]
+            with_it = best[i - 1, room - sizes[i - 1]] + abs(x[i])
+            if sizes[i - 1] <= room and with_it > best[i, room]:
+                best[i, room], kept[i, room] = with_it, True
+    room, total = 5, 0.0
+    for i in range(3, 0, -1):
+        if kept[i, room]:
+            total += x[i] * best[i, room]
+            room -= sizes[i - 1]
+    return total + best[3, room:].sum()

@@ -191,15 +191,17 @@ class Arrays(Creation):
         return isinstance(given, Array) and len(given.shape) == axes and axes > 0
 
     def _with_integers(self, index: Any, node: ast.AST) -> Any:
-        """An index whose integers are numbers, also those that were recorded, as of ``argmax``, and
-        whose masks are what they are now.
+        """An index whose integers are numbers, also those that were recorded, as of ``argmax``, or
+        are Python's on one path and NumPy's on another, and whose masks are what they are now.
         """
         if isinstance(index, Tuple):
             items = tuple(self._with_integers(part, node) for part in index.items)
             alone = len(items) == 1 and self._are_places(items[0])
             return items[0] if alone else Tuple(items or (Known(...),))
         if is_slice(index):
-            return index.with_parts(tuple(integer_of(self, end, node) for end in index.over))
+            return index.with_parts(tuple(self._with_integers(end, node) for end in index.over))
+        if isinstance(index, Choice) and {*map(kind_of, index.alternatives)} <= INTEGERS:
+            return self.distribute(index, lambda one: Number("int", self.as_int(one)), node)
         found = self.array_of(index)
         return integer_of(self, found if isinstance(found, Recorded) else index, node)
 
