@@ -179,7 +179,7 @@ def search(
     >>> from wyrmling.datasets import make_interactions
     >>> from wyrmling.recommend import BPR
     >>> train, test = make_interactions(n_users=200).split(seed=1)
-    >>> from wyrmling.evaluation import log_uniform, search
+    >>> from wyrmling.evaluation import evaluate, log_uniform, search
     >>> space = {"lr": log_uniform(0.01, 0.2), "factors": [8, 16]}
     >>> found = search(BPR(epochs=5), space, train, trials=3)
     >>> len(found), sorted(found.parameters)
