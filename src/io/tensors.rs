@@ -38,8 +38,10 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
+use crc::{CRC_32_ISO_HDLC, Crc, Table};
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use serde_json::{Map, Value, json};
 
@@ -58,6 +60,10 @@ const FORMAT: &str = "format";
 const CHECKSUM: &str = "crc32.";
 /// The name of the header's checksum. No tensor is called `__metadata__`.
 const OF_HEADER: &str = "crc32.__metadata__";
+/// The tables of the checksum. They are computed when a program first reads or writes a file: in the wheel they
+/// would be 16 KB that no compression makes smaller.
+static CRC: LazyLock<Crc<u32, Table<16>>> =
+    LazyLock::new(|| Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC));
 
 /// Numbers of one type, in C order and little-endian: `B` is `Vec<u8>` or `&[u8]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,15 +151,15 @@ pub fn save(path: &Path, contents: &Contents<Tensor<&[u8]>>, stop: &AtomicBool) 
     // meanwhile then spoils numbers, not the file.
     let mut buffer = Vec::new();
     for ((_, tensor, _), checksum) in sorted.iter().zip(&mut checksums) {
-        let mut hasher = crc32fast::Hasher::new();
+        let mut digest = CRC.digest();
         for piece in tensor.bytes.chunks(PIECE) {
             look(stop)?;
             buffer.clear();
             buffer.extend_from_slice(piece);
-            hasher.update(&buffer);
+            digest.update(&buffer);
             target.write_all(&buffer).map_err(refused_here)?;
         }
-        *checksum = hasher.finalize();
+        *checksum = digest.finalize();
     }
     // Now the checksums are known. They have as many digits as the zeros in their place, so the
     // header keeps its length.
@@ -267,11 +273,11 @@ fn header_checksum(text: &[u8]) -> Option<(Range<usize>, u32)> {
     let zeros = digits(0);
     let own = before + name.len()..before + name.len() + zeros.len();
     let rest = text.get(own.end..)?;
-    let mut hasher = crc32fast::Hasher::new();
+    let mut digest = CRC.digest();
     for part in [&text[..own.start], zeros.as_bytes(), rest] {
-        hasher.update(part);
+        digest.update(part);
     }
-    Some((own, hasher.finalize()))
+    Some((own, digest.finalize()))
 }
 
 /// Reads a file whose format is one of `formats`. The first bytes are looked at before the others
@@ -328,15 +334,15 @@ pub fn read(
                 place.len
             ))
         })?;
-        let mut hasher = crc32fast::Hasher::new();
+        let mut digest = CRC.digest();
         while bytes.len() < place.len {
             look(stop)?;
             let from = bytes.len();
             bytes.resize(place.len.min(from + PIECE), 0);
             source.read_exact(&mut bytes[from..]).map_err(refused)?;
-            hasher.update(&bytes[from..]);
+            digest.update(&bytes[from..]);
         }
-        let found = digits(hasher.finalize());
+        let found = digits(digest.finalize());
         if let Some(written) = place.checksum
             && written != found
         {
