@@ -1,7 +1,8 @@
-"""Masks and integers that are recorded, as arrays of floats, which a program holds.
+"""Masks and arrays of integers that are recorded, and the arrays of floats that stand for them.
 
-What a ``Recorded`` is recorded of is not there on other paths through a function. Where masks that
-differ meet, they are arrays of ones and zeros, of which a mask is made again.
+A program computes with floats. What a ``Recorded`` is recorded of is not there on other paths
+through a function: where masks that differ meet, they are arrays of ones and zeros, of which a mask
+is made again. So are arrays of integers that are written to (``types/written_integers.py``).
 """
 
 from __future__ import annotations

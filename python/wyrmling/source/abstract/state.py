@@ -13,6 +13,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeGuard
 
+import numpy as np
+
 from .values import (
     Array,
     Choice,
@@ -391,6 +393,13 @@ def differing(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterable[str]:
         return itertools.compress(ours, map(operator.is_not, ours.values(), theirs.values()))
     known = (name for name, value in theirs.items() if ours.get(name, MISSING) is not value)
     return itertools.chain(ours.keys() - theirs.keys(), known)
+
+
+def integer_type(contents: ArrayContents) -> np.dtype[Any] | None:
+    """The element type of an array of integers or truths, which is held as floats; None of any
+    other array.
+    """
+    return None if contents.head is None else np.dtype(str(contents.head))
 
 
 def has_floats(contents: Any) -> TypeGuard[ArrayContents]:

@@ -102,6 +102,9 @@ class View:
 class Recorded:
     """A mask or indices: a variable of a graph over ``inputs``, each with its value in the program.
     It is written where it is used. ``again`` is the same over ``others``, which have other values.
+
+    ``bases`` and ``view`` are those of an ``Array``: of what it is a part. What has no axes is an
+    array, or the number that NumPy makes of one (``is_array``).
     """
 
     variable: Any
@@ -401,8 +404,9 @@ REAL = frozenset({"float", "float64", "float32"})
 NUMPY = frozenset({"float64", "float32", "numpy_bool", "int64"})
 # The element types of arrays that a function takes.
 ELEMENTS = (np.float64, np.float32, np.int64, np.bool_)
-# Integers, of Python's and NumPy's.
+# Integers and truths, of Python's and NumPy's.
 INTEGERS = frozenset({"int", "int64"})
+BOOLS = frozenset({"bool", "numpy_bool"})
 # The kind of the ir in which a number of a kind of Python's is computed.
 STORED = {
     "float": "float",
@@ -413,15 +417,8 @@ STORED = {
     "numpy_bool": "bool",
     "int64": "int",
 }
-PLACEHOLDER: dict[str, Any] = {
-    "float": 0.0,
-    "float64": 0.0,
-    "float32": np.float32(0.0),
-    "int": 0,
-    "bool": False,
-    "numpy_bool": False,
-    "int64": 0,
-}
+_ZEROS: dict[str, Any] = {"float": 0.0, "float32": np.float32(0.0), "int": 0, "bool": False}
+PLACEHOLDER = {kind: _ZEROS[stored] for kind, stored in STORED.items()}
 
 
 def is_none(value: Any) -> bool:

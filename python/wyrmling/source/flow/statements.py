@@ -184,11 +184,17 @@ class Statements(Walker):
                     value = self.binary(operator, before, other, node)
                 else:
                     value = self._in_place(operator, before, other, node)
-                # Slices of which the index was computed are not needed any more.
-                held = self.held[self.statement :]
-                used = [one for one in held if not is_view(one) or one in (owner, index, value)]
-                self.held[self.statement :] = used + [Known(None)] * (len(held) - len(used))
+                self._let_go_of_views(owner, index, value)
                 self.store_item(owner, index, value, target)
+
+    def _let_go_of_views(self, *used: Any) -> None:
+        """Slices of which this statement computed an index, and which it does not use any more, bar
+        no write. Their places among what is held stay, which ``holding`` counts.
+        """
+        kept = {id(one) for one in used}
+        for at in range(self.statement, len(self.held)):
+            if is_view(self.held[at]) and id(self.held[at]) not in kept:
+                self.held[at] = Known(None)
 
     def _in_place(self, operator: str, before: Any, value: Any, node: ast.AST) -> Any:
         before = integer_of(self, before, node)

@@ -115,7 +115,8 @@ class Splicing(Creation):
     ) -> Any:
         """What a function of NumPy's gives for arrays."""
         made = self._called(function, args, keywords, node)
-        return made if "copy" in keywords else made_by(self, function, made, node)
+        fresh = is_fresh(function, args, keywords)
+        return made_by(self, function, made, node) if fresh else made
 
     def _called(
         self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
@@ -260,7 +261,7 @@ class Splicing(Creation):
         given = [self._argument(one, recording, node, whole) for one in args]
         named = {k: self._argument(one, recording, node, whole) for k, one in keywords.items()}
 
-        if is_fresh(inner):
+        if is_fresh(inner, args, keywords):
             recording.bases = NONE
         recorded = FOR_VARIABLES.get(function, function)
 

@@ -17,7 +17,14 @@ import numpy as np
 from ..._core import Variable
 from ...variable import REFUSED
 from ..abstract.masks import as_floats
-from ..abstract.state import MISSING, OF_CLASS, ArrayContents, DictContents, InstanceContents
+from ..abstract.state import (
+    MISSING,
+    OF_CLASS,
+    ArrayContents,
+    DictContents,
+    InstanceContents,
+    integer_type,
+)
 from ..abstract.values import (
     Applied,
     Array,
@@ -72,9 +79,8 @@ class Attributes(Objects):
             if type(contents) in OF_CLASS:
                 return self._method(OF_CLASS[type(contents)], name, value, node)
             if isinstance(contents, ArrayContents):
-                like = contents.value
-                if contents.head is not None:
-                    like = replace(like, dtype=np.dtype(str(contents.head)))
+                like, dtype = contents.value, integer_type(contents)
+                like = like if dtype is None else replace(like, dtype=dtype)
                 return self._array_attribute(value, like, name, node)
         if isinstance(value, ZeroDimensional):
             return self._of_single(value, name, node)

@@ -17,6 +17,7 @@ import numpy as np
 from ...ragged import Ragged
 from ..abstract.state import ArrayContents, ListContents
 from ..abstract.values import (
+    BOOLS,
     REAL,
     Array,
     Choice,
@@ -39,7 +40,6 @@ CREATORS = frozenset(
     {"array", "asarray", "asanyarray", "ascontiguousarray", "asfarray", "asfortranarray"}
 )
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-BOOLS = frozenset({"bool", "numpy_bool"})
 # Functions whose argument is a list of arrays, which does not become one array.
 OF_SEVERAL = frozenset(
     {"concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "row_stack"}
@@ -118,7 +118,7 @@ class Creation(Walker):
     def with_number_for_truth(self, args: Sequence[Any], node: ast.AST) -> Sequence[Any]:
         """The arguments of ``np.where``, the first of which is 1 or 0 if it is one bool."""
         ways = args[0].alternatives if isinstance(args[0], Choice) else args[:1]
-        if len(args) != 3 or not {kind_of(one) for one in ways} <= {"bool", "numpy_bool"}:
+        if len(args) != 3 or not {kind_of(one) for one in ways} <= BOOLS:
             return args
         truth = self.truth(args[0], node)
         return [Number("float", self.as_real(truth, "float", node)), *args[1:]]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ..._core import IndexInput, where
 from ..abstract.masks import recorded_as, spliced
-from ..abstract.values import INTEGERS, Array, Known, Number, Recorded, is_integers, kind_of
+from ..abstract.values import BOOLS, INTEGERS, Array, Known, Number, Recorded, is_integers, kind_of
 
 if TYPE_CHECKING:
     from ..abstract.walker import Walker
@@ -90,7 +90,7 @@ def is_whole(walker: Walker, value: Any) -> bool:
         return np.can_cast(np.asarray(found.object).dtype, np.int64)
     if isinstance(found, Recorded):
         return found.variable.dtype in (np.int64, np.bool_)
-    return is_integers(found) or kind_of(found) in (*INTEGERS, "bool", "numpy_bool")
+    return is_integers(found) or kind_of(found) in INTEGERS | BOOLS
 
 
 def are_whole(walker: Walker, values: Sequence[Any]) -> bool:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..abstract.values import (
+    BOOLS,
     INTEGERS,
     NUMPY,
     REAL,
@@ -238,7 +239,7 @@ class Numbers(Walker):
         kinds = (kind_of(left), kind_of(right))
         sources = sources_of(left, right)
         whole = all(kind in INTEGERS or kind == "bool" for kind in kinds)
-        if operator in TRUTH and all(kind in ("bool", "numpy_bool") for kind in kinds):
+        if operator in TRUTH and all(kind in BOOLS for kind in kinds):
             made = self.compute(TRUTH[operator], self.id_of(left), self.id_of(right))
             kind = "numpy_bool" if "numpy_bool" in kinds else "bool"
             return Number(kind, made, sources)
@@ -259,7 +260,7 @@ class Numbers(Walker):
         type; a sum of two of them is an "or", a product an "and".
         """
         kinds = {kind_of(left), kind_of(right)}
-        if kinds <= {"bool", "numpy_bool"}:
+        if kinds <= BOOLS:
             if operator in ("Add", "Mult"):
                 return self.binary("BitOr" if operator == "Add" else "BitAnd", left, right, node)
             if operator == "Sub":
@@ -276,7 +277,7 @@ class Numbers(Walker):
 
     def _truth_as(self, kind: str, value: Any, node: ast.AST) -> Any:
         """NumPy's truth value as a number of a kind of NumPy's; any other as it is."""
-        if kind_of(value) not in ("bool", "numpy_bool"):
+        if kind_of(value) not in BOOLS:
             return value
         if isinstance(value, Known):
             return Known(np.dtype(kind).type(value.object))

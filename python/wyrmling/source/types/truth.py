@@ -26,6 +26,7 @@ from ..abstract.state import (
     SetContents,
 )
 from ..abstract.values import (
+    BOOLS,
     INTEGERS,
     REAL,
     Applied,
@@ -140,7 +141,7 @@ class Truth(Walker):
                 self.measured = True
                 if SETTLES in self.names_kept:
                     return Known(bool(self.constant_of(value, node, "a length")))
-            if value.kind in ("bool", "numpy_bool"):
+            if value.kind in BOOLS:
                 return Number("bool", value.id, value.sources)
             name = "int_to_bool" if value.kind in INTEGERS else "float_to_bool"
             return Number("bool", self.compute(name, value.id), value.sources)
@@ -246,7 +247,7 @@ class Truth(Walker):
         kinds = (kind_of(left), kind_of(right))
         sources = sources_of(left, right)
         kind = "numpy_bool" if is_numpy(left) or is_numpy(right) else "bool"
-        if all(k in INTEGERS or k in ("bool", "numpy_bool") for k in kinds):
+        if all(k in INTEGERS | BOOLS for k in kinds):
             made = self.compute(f"{name}_int", self._integer(left), self._integer(right))
             values = seen_of(left), seen_of(right)
             seen = None if None in values or kind != "bool" else int(function(*values))

@@ -8,6 +8,7 @@ type. What is read of that is a ``Recorded``. Limit: integers of up to 53 bits.
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from ..abstract.masks import as_floats, recorded_as
 from ..abstract.restarts import Restart
-from ..abstract.state import ArrayContents
+from ..abstract.state import ArrayContents, integer_type
 from ..abstract.values import (
     REAL,
     Array,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 LARGEST = 2**53
 TYPES = (np.dtype(np.int64), np.dtype(np.bool_))
-# Functions whose results share no memory with what they are given.
+# Functions whose results share no memory with what they are given, unless ``copy`` says otherwise.
 FRESH = frozenset(
     {"arange", "argsort", "array", "astype", "copy", "empty", "empty_like", "eye", "full"}
     | {"full_like", "identity", "ones", "ones_like", "tri", "where", "zeros", "zeros_like"}
@@ -43,17 +44,21 @@ FRESH = frozenset(
 )
 
 
-def is_fresh(function: Any) -> bool:
-    """Whether what a function of NumPy's gives shares no memory with what it is given."""
-    own = isinstance(function, np.ufunc) or getattr(function, "__module__", "") == "_operator"
-    return own or getattr(function, "__name__", "") in FRESH
+def is_fresh(function: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+    """Whether what a call of a function of NumPy's gives shares no memory with its arguments."""
+    if isinstance(function, np.ufunc) or getattr(function, "__module__", "") == "_operator":
+        return True
+    # The sixth argument of ``astype`` is ``copy`` too.
+    copies = keywords.get("copy", args[5] if len(args) > 5 else Known(True))
+    always = isinstance(copies, Known) and copies.object is True
+    return always and getattr(function, "__name__", "") in FRESH
 
 
 def made_by(walker: Walker, function: Any, value: Any, node: ast.AST) -> Any:
-    """What a function of NumPy's gives: one that can be written to, if it is."""
+    """A new array, which can be written to if the function does so."""
     found = value.object if isinstance(value, Known) else value
     like = found.variable if isinstance(found, Recorded) else found
-    if not is_fresh(function) or not isinstance(found, np.ndarray | Recorded):
+    if not isinstance(found, np.ndarray | Recorded):
         return value
     if like.dtype not in TYPES or not like.shape or getattr(found, "computed", False):
         return value
@@ -112,12 +117,11 @@ def part_in(walker: Walker, value: Any, array: Any, index: Any, node: ast.AST) -
 
 
 def value_in(contents: Any, address: int) -> Any:
-    """The array in the heap, as integers or truths if it is marked."""
-    found = contents.value
-    if contents.head is None or not isinstance(found, Array):
+    """The array in the heap, as integers or truths if it is of these."""
+    found, dtype = contents.value, integer_type(contents)
+    if dtype is None or not isinstance(found, Array):
         return found
-    bases = found.bases | {address}
-    return recorded_as(replace(found, bases=bases), np.dtype(str(contents.head)))
+    return recorded_as(replace(found, bases=found.bases | {address}), dtype)
 
 
 def replaced(walker: Walker, before: Recorded, value: Any, node: ast.AST) -> Array:
@@ -132,7 +136,7 @@ def store_integers(walker: Walker, owner: Reference, index: Any, value: Any, nod
     """Assigns to an item or slice of an array of integers or truths."""
     contents: Any = walker.contents(owner, node)
     own = walker.allocate(ArrayContents(contents.value))
-    dtype = np.dtype(str(contents.head))
+    dtype = integer_type(contents)
     with walker.holding(owner, own, value):
         walker.array_store(own, index, stored(walker, value, dtype, node), node)
     made: Any = walker.contents(own, node)
