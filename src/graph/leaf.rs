@@ -4,13 +4,13 @@ use std::cell::Ref;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::asked_lengths::LengthRecords;
-use super::collected::CollectedGradient;
+use super::derivatives::collected::CollectedGradient;
 use super::flags::Flags;
+use super::lengths::asked_lengths::LengthRecords;
 use super::node::{Core, IntoDyn, Kind, Node, Variable, latest_serial};
 use super::order::{Order, topological};
-use super::table_value::TableValue;
 use super::value::Value;
+use super::value::table_value::TableValue;
 use crate::array::{Array, DType, Shape, Typed, View, copied, equal_shapes, show_shape, size};
 use crate::error::{Error, Result};
 use crate::rules::{Identity, OpRef};

@@ -52,41 +52,26 @@
 //! # Ok::<(), Error>(())
 //! ```
 
-mod asked_lengths;
-mod backward;
-mod bags;
-mod bound_program;
-mod collected;
+mod derivatives;
 mod drawing;
 mod eager;
 mod flags;
-mod freeze;
-mod gradient;
-mod hook;
-mod kept_program;
 mod leaf;
-mod length_guards;
+mod lengths;
 mod node;
-mod node_places;
-mod nodes;
 mod offload;
 mod operation;
 pub mod ops;
 mod order;
-mod own_changes;
 mod parent;
+mod program;
 mod release;
-#[cfg(feature = "python")]
-mod splice;
-mod table_value;
-mod tangent;
 mod typed_methods;
 mod under_way;
 mod value;
 mod variable;
 
-pub(crate) use bound_program::BoundProgram;
-pub use collected::CollectedGradient;
+pub use derivatives::collected::CollectedGradient;
 pub use drawing::{Outline, Outlined};
 pub use leaf::{
     Constant, ConstantNode, Independent, IndependentNode, Input, InputNode, Parameter,
@@ -95,7 +80,8 @@ pub use leaf::{
 pub use node::{Core, Hook, IntoDyn, Kind, Node, Variable};
 pub use operation::{AsOperator, Operation, Parents};
 pub use parent::{Parent, Promoted};
+pub(crate) use program::bound_program::BoundProgram;
 #[cfg(feature = "python")]
-pub(crate) use splice::splice;
+pub(crate) use program::splice::splice;
 pub use typed_methods::Stacked;
 pub use variable::{Binary, Unary};

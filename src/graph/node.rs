@@ -4,9 +4,9 @@ use std::any::Any;
 use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::rc::Rc;
 
-use super::asked_lengths::LengthRecords;
-use super::collected::CollectedGradient;
+use super::derivatives::collected::CollectedGradient;
 use super::flags::Flags;
+use super::lengths::asked_lengths::LengthRecords;
 use super::value::Value;
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};

@@ -3,15 +3,18 @@
 //! A walk keeps its own stack, so that depth is bounded by memory and not by the thread's stack,
 //! and visits each node once, however many paths lead to it.
 
+pub(super) mod node_places;
+
 use std::cell::Cell;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
 
+use self::node_places::NodePlaces;
 use super::flags::Flags;
+use super::lengths::asked_lengths;
+use super::lengths::length_guards;
 use super::node::Node;
-use super::node_places::NodePlaces;
-use super::{asked_lengths, length_guards};
 use crate::error::Result;
 use crate::interrupt::Poller;
 use crate::reserve;

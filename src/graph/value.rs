@@ -5,13 +5,15 @@
 //! gradient of a lookup (a few rows), the gradient of a sum (one number, repeated) and that of a
 //! trace (a multiple of the identity). An operator that has no shortcut for a form gets the array.
 
+mod bags;
+pub(super) mod table_value;
+
 use std::borrow::Cow;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::bags;
-use super::table_value::TableValue;
+use self::table_value::TableValue;
 use crate::array::{Array, DType, Dense, Number, Shape, Slice, Type, View, equal_shapes};
 use crate::error::{Error, Result};
 use crate::rules::{

@@ -7,11 +7,13 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::derivatives::backward;
 use super::leaf::{Constant, ConstantNode};
 use super::node::{IntoDyn, Kind, Node, Variable};
 use super::operation::{AsOperator, Operation};
+use super::order;
 use super::parent::Promoted;
-use super::{backward, kept_program, order};
+use super::program::kept_program;
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
 use crate::reserve;

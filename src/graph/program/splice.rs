@@ -11,11 +11,11 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::freeze::write;
-use super::length_guards;
-use super::node::{Kind, Variable};
-use super::order::{Order, topological_of};
 use crate::error::{Error, Result};
 use crate::exec::Length;
+use crate::graph::lengths::length_guards;
+use crate::graph::node::{Kind, Variable};
+use crate::graph::order::{Order, topological_of};
 use crate::ir::{Builder, ValueId};
 
 /// The operators of a graph in a function.

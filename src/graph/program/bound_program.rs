@@ -10,11 +10,11 @@ use std::cell::Ref;
 
 use smallvec::SmallVec;
 
-use super::asked_lengths;
-use super::node::{IntoDyn, Kind, Variable};
 use crate::array::{Array, Shape, Slice, equal_shapes};
 use crate::error::{Error, Result};
 use crate::exec::{Executor, ExecutorSet, Leaf, Program, Wrt};
+use crate::graph::lengths::asked_lengths;
+use crate::graph::node::{IntoDyn, Kind, Variable};
 use crate::rules::check_indices;
 
 /// Most plans that are kept.
@@ -78,7 +78,7 @@ impl BoundProgram {
     }
 
     /// Whether lengths of an input were asked for, as integers that do not follow it.
-    pub(super) fn asks_lengths(&self) -> bool {
+    pub(in crate::graph) fn asks_lengths(&self) -> bool {
         asked_lengths::any()
             && self.leaves.iter().any(|bound| {
                 let records = bound.node.0.length_records();

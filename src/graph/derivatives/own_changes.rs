@@ -2,21 +2,21 @@
 
 use std::rc::Rc;
 
-use super::node::Node;
-use super::order::{Order, topological};
 use crate::error::{Error, Result};
+use crate::graph::node::Node;
+use crate::graph::order::{Order, topological};
 use crate::table::{changes, own_changes};
 
 /// Whether a hook, rule or operator sets a leaf while gradients are computed: some would be of the old value
 /// and some of the new. What other threads change is not looked at, for those who share parameters
 /// race knowingly.
-pub(super) struct OwnChanges {
+pub(in crate::graph) struct OwnChanges {
     own: u64,
     all: u64,
 }
 
 impl OwnChanges {
-    pub(super) fn begin() -> Self {
+    pub(in crate::graph) fn begin() -> Self {
         OwnChanges {
             own: own_changes(),
             all: changes(),
@@ -24,7 +24,7 @@ impl OwnChanges {
     }
 
     /// Whether this thread has recorded none since.
-    pub(super) fn is_unchanged(&self) -> bool {
+    pub(in crate::graph) fn is_unchanged(&self) -> bool {
         own_changes() == self.own
     }
 
@@ -32,7 +32,7 @@ impl OwnChanges {
     ///
     /// # Errors
     /// [`Error::State`].
-    pub(super) fn check(self, root: Option<&Rc<dyn Node>>) -> Result<()> {
+    pub(in crate::graph) fn check(self, root: Option<&Rc<dyn Node>>) -> Result<()> {
         if self.is_unchanged() {
             return Ok(());
         }

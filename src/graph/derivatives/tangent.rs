@@ -12,9 +12,9 @@ use std::rc::Rc;
 
 use super::backward::check_seed;
 use super::hook;
-use super::node::Variable;
 use super::nodes::{Nodes, above};
 use crate::error::{Error, Result};
+use crate::graph::node::Variable;
 use crate::rules::Id;
 use crate::rules::differentiate;
 

@@ -23,7 +23,7 @@ thread_local! {
 
 /// Whether an input of this thread ever had a record.
 #[inline]
-pub(super) fn any() -> bool {
+pub(in crate::graph) fn any() -> bool {
     ANY.with(Cell::get)
 }
 
@@ -50,12 +50,12 @@ pub struct LengthRecords(RefCell<Vec<LengthRecord>>);
 
 impl LengthRecords {
     /// Whether there is none.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::graph) fn is_empty(&self) -> bool {
         self.0.borrow().is_empty()
     }
 
     /// Adds a record of a length that was read when node `now` was the latest.
-    pub(super) fn add(&self, length: Length, now: u64) {
+    pub(in crate::graph) fn add(&self, length: Length, now: u64) {
         ANY.with(|any| any.set(true));
         let mut records = self.0.borrow_mut();
         let holds_now =
@@ -77,14 +77,14 @@ impl LengthRecords {
     }
 
     /// The input has another shape: the records do not concern nodes after `now`.
-    pub(super) fn end(&self, now: u64) {
+    pub(in crate::graph) fn end(&self, now: u64) {
         for record in &mut *self.0.borrow_mut() {
             record.until = record.until.min(now);
         }
     }
 
     /// The lengths that a graph with nodes of these serial numbers, in rising order, may be made of.
-    pub(super) fn lengths(&self, serials: &[u64]) -> Vec<Length> {
+    pub(in crate::graph) fn lengths(&self, serials: &[u64]) -> Vec<Length> {
         let records = self.0.borrow();
         let concerned = records.iter().filter(|record| record.concerns(serials));
         concerned.map(|record| record.length.clone()).collect()

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use crate::error::Result;
 use crate::table::Gradient;
 
-/// The gradient that a leaf has collected. [`grad`](super::Variable::grad) reads it, and nobody outside writes
+/// The gradient that a leaf has collected. [`grad`](crate::graph::Variable::grad) reads it, and nobody outside writes
 /// it: it is of the leaf's type, which what is added to it is not compared with.
 ///
 /// ```compile_fail
@@ -22,12 +22,12 @@ pub struct CollectedGradient(RefCell<Option<Gradient>>);
 
 impl CollectedGradient {
     /// A copy of it.
-    pub(super) fn get(&self) -> Option<Gradient> {
+    pub(in crate::graph) fn get(&self) -> Option<Gradient> {
         self.0.borrow().clone()
     }
 
     /// Puts a gradient of the leaf's type, or none, in its place.
-    pub(super) fn set(&self, gradient: Option<Gradient>) {
+    pub(in crate::graph) fn set(&self, gradient: Option<Gradient>) {
         self.0.replace(gradient);
     }
 
@@ -35,7 +35,7 @@ impl CollectedGradient {
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) as [`Gradient::add`]; nothing is changed then.
-    pub(super) fn add(&self, gradient: Gradient) -> Result<()> {
+    pub(in crate::graph) fn add(&self, gradient: Gradient) -> Result<()> {
         let mut slot = self.0.borrow_mut();
         match &mut *slot {
             None => *slot = Some(gradient),

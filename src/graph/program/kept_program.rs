@@ -25,13 +25,13 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::bound_program::{BoundProgram, RunLimits};
-use super::hook;
-use super::node::{Core, Kind, Node, Variable};
-use super::own_changes::OwnChanges;
-use super::value::Value;
 use crate::array::{Array, Shared, Slice};
 use crate::error::Result;
 use crate::exec::{Executor, Leaf, Wrt};
+use crate::graph::derivatives::hook;
+use crate::graph::derivatives::own_changes::OwnChanges;
+use crate::graph::node::{Core, Kind, Node, Variable};
+use crate::graph::value::Value;
 use crate::table::{Gradient, Param, Table, changes};
 
 /// Passes by a walk before a program takes over, at first. To make one takes as long as some ten passes.
@@ -315,7 +315,7 @@ impl BackwardPasses {
 
 /// The value of a root whose last pass was by its program, if nothing has changed since. The root and the nodes
 /// below it are still to be computed anew.
-pub(super) fn value(core: &Core) -> Option<Array> {
+pub(in crate::graph) fn value(core: &Core) -> Option<Array> {
     let kept = core.kept_for_backward.take()?;
     let found = match kept.downcast_ref() {
         Some(BackwardPasses::Program {
@@ -332,7 +332,7 @@ pub(super) fn value(core: &Core) -> Option<Array> {
 ///
 /// # Errors
 /// [`Error::Memory`](crate::Error::Memory) as `backward`.
-pub(super) fn backward(root: &Rc<dyn Node>) -> Result<bool> {
+pub(in crate::graph) fn backward(root: &Rc<dyn Node>) -> Result<bool> {
     let core = root.core();
     let Some(mut kept) = core.kept_for_backward.take() else {
         return Ok(false);
@@ -352,7 +352,7 @@ pub(super) fn backward(root: &Rc<dyn Node>) -> Result<bool> {
 
 /// Takes note of a pass by a walk that found other values below `root`, and of the gradients that arrived. After
 /// some of them a program takes over.
-pub(super) fn count<'g>(
+pub(in crate::graph) fn count<'g>(
     root: &Rc<dyn Node>,
     arrived: impl Iterator<Item = (&'g Rc<dyn Node>, &'g Value)>,
 ) {

@@ -8,22 +8,23 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::node::{Kind, Node};
-use super::node_places::NodePlaces;
-use super::order::{NODE, Order, refresh, topological};
+use super::hook;
 use super::own_changes::OwnChanges;
-use super::under_way::UnderWay;
-use super::value::{Pattern, Value};
-use super::{hook, kept_program};
 use crate::array::{Array, Type, show_shape};
 use crate::error::{Error, Result};
+use crate::graph::node::{Kind, Node};
+use crate::graph::order::node_places::NodePlaces;
+use crate::graph::order::{NODE, Order, refresh, topological};
+use crate::graph::program::kept_program;
+use crate::graph::under_way::UnderWay;
+use crate::graph::value::{Pattern, Value};
 use crate::interrupt::Poller;
 use crate::reserve;
 use crate::rules::Internal;
 use crate::table::changes;
 
 /// Checks that a gradient fits what it is the gradient of.
-pub(super) fn check_seed(ty: &Type, seed: &Type) -> Result<()> {
+pub(in crate::graph) fn check_seed(ty: &Type, seed: &Type) -> Result<()> {
     if seed.shape != ty.shape {
         return Err(Error::Shape(format!(
             "grad: expected shape {}, got {}",
@@ -160,7 +161,7 @@ fn pass_down<'a>(
 /// # Errors
 /// [`Error::Type`] if no leaf records a gradient, and whatever [`refresh`] or a rule
 /// reports; gradients are then unchanged.
-pub(super) fn backward(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
+pub(in crate::graph) fn backward(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     thread_local! {
         static BUSY: Cell<bool> = const { Cell::new(false) };
     }
@@ -237,7 +238,7 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
 ///
 /// # Errors
 /// As [`backward`], but for a root that nothing differentiable is below; [`Error::Type`] for what is no leaf.
-pub(super) fn gradient_values(
+pub(in crate::graph) fn gradient_values(
     root: &Rc<dyn Node>,
     grad: Option<Array>,
     leaves: &[&Rc<dyn Node>],

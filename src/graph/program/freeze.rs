@@ -10,12 +10,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::node::{IntoDyn, Kind, Variable};
-use super::order::NODE;
-use super::{hook, length_guards};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, Program};
+use crate::graph::derivatives::hook;
+use crate::graph::lengths::length_guards;
+use crate::graph::node::{IntoDyn, Kind, Variable};
+use crate::graph::order::NODE;
 use crate::interrupt::Poller;
 use crate::ir::{Builder, Terminator, ValueId};
 use crate::reserve;
@@ -34,7 +35,7 @@ fn looks_up(op: &OpRef, k: usize) -> bool {
 /// # Errors
 /// [`Error::Type`] for a node with a hook, [`Error::Memory`], what `leaf` and an operator report, and
 /// what ends long work.
-pub(super) fn write(
+pub(in crate::graph) fn write(
     order: &[Variable],
     builder: &Builder,
     mut leaf: impl FnMut(&Variable) -> Result<ValueId>,

@@ -9,12 +9,14 @@
 
 use std::rc::Rc;
 
-use super::node::{Core, IntoDyn, Variable};
+use super::backward;
+use super::hook;
 use super::nodes::{Nodes, above};
-use super::value::Value;
-use super::{backward, hook, order};
 use crate::array::Array;
 use crate::error::{Error, Result};
+use crate::graph::node::{Core, IntoDyn, Variable};
+use crate::graph::order;
+use crate::graph::value::Value;
 use crate::rules::Id;
 use crate::rules::differentiate::{self, PassObserver};
 use crate::table::Gradient;

@@ -5,11 +5,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::leaf::Constant;
-use super::node::{Kind, Node, Variable};
-use super::order;
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
+use crate::graph::leaf::Constant;
+use crate::graph::node::{Kind, Node, Variable};
+use crate::graph::order;
 use crate::reserve;
 use crate::rules::differentiate::{Applied, Recording};
 use crate::rules::{Algebra, Id, OpRef};
@@ -20,7 +20,7 @@ use crate::rules::{Algebra, Id, OpRef};
 /// # Errors
 /// [`Error::Memory`] if there is none for a list of them, or next to none for what follows: their
 /// names, and what a pass over them knows of each.
-pub(super) fn above(roots: &[Rc<dyn Node>], wrt: &[&Variable]) -> Result<Vec<Variable>> {
+pub(in crate::graph) fn above(roots: &[Rc<dyn Node>], wrt: &[&Variable]) -> Result<Vec<Variable>> {
     let first = wrt.iter().map(|x| x.0.core().serial()).min();
     let first = first.unwrap_or(u64::MAX);
     let mut order = order::Order::new();
@@ -31,7 +31,7 @@ pub(super) fn above(roots: &[Rc<dyn Node>], wrt: &[&Variable]) -> Result<Vec<Var
 
 /// Nodes by name, for the length of a pass.
 #[derive(Default)]
-pub(super) struct Nodes {
+pub(in crate::graph) struct Nodes {
     nodes: RefCell<Vec<Variable>>,
     /// Names by address: the nodes live as long as this.
     names: RefCell<HashMap<usize, Id>>,
@@ -40,7 +40,7 @@ pub(super) struct Nodes {
 
 impl Nodes {
     /// The name of a node.
-    pub(super) fn name(&self, node: &Variable) -> Id {
+    pub(in crate::graph) fn name(&self, node: &Variable) -> Id {
         let mut nodes = self.nodes.borrow_mut();
         let next = nodes.len() as Id;
         let name = *self
@@ -64,7 +64,7 @@ impl Nodes {
     }
 
     /// A node by its name.
-    pub(super) fn get(&self, id: Id) -> Variable {
+    pub(in crate::graph) fn get(&self, id: Id) -> Variable {
         self.nodes.borrow()[id as usize].clone()
     }
 }

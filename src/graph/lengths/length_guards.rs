@@ -5,14 +5,14 @@
 //! was made of their lengths keeps the number that it was.
 
 use super::asked_lengths;
-use super::node::{Kind, Node, Variable};
 use crate::error::Result;
 use crate::exec::{Length, check_lengths};
+use crate::graph::node::{Kind, Node, Variable};
 
 /// The serial numbers by which records are found to concern a graph: those of its nodes that
 /// operators made, in rising order, so that each record is looked for by bisection. None if there are
 /// no records.
-pub(super) fn serials<'n>(nodes: impl Iterator<Item = &'n dyn Node>) -> Vec<u64> {
+pub(in crate::graph) fn serials<'n>(nodes: impl Iterator<Item = &'n dyn Node>) -> Vec<u64> {
     if !asked_lengths::any() {
         return Vec::new();
     }
@@ -24,7 +24,7 @@ pub(super) fn serials<'n>(nodes: impl Iterator<Item = &'n dyn Node>) -> Vec<u64>
 
 /// The lengths of an input that a graph with operators of these serial numbers is made of, if there are
 /// any.
-pub(super) fn made_of(input: &Variable, serials: &[u64]) -> Option<Vec<Length>> {
+pub(in crate::graph) fn made_of(input: &Variable, serials: &[u64]) -> Option<Vec<Length>> {
     let lengths = input.0.length_records()?.lengths(serials);
     (!lengths.is_empty()).then_some(lengths)
 }
@@ -33,7 +33,7 @@ pub(super) fn made_of(input: &Variable, serials: &[u64]) -> Option<Vec<Length>> 
 ///
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) naming the input.
-pub(super) fn check<'n>(nodes: impl Iterator<Item = &'n dyn Node> + Clone) -> Result<()> {
+pub(in crate::graph) fn check<'n>(nodes: impl Iterator<Item = &'n dyn Node> + Clone) -> Result<()> {
     let serials = serials(nodes.clone());
     if serials.is_empty() {
         return Ok(());

@@ -12,17 +12,17 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::node::{Core, Hook, Hooks, IntoDyn, Variable};
-use super::value::Value;
 use crate::array::{Type, show_shape};
 use crate::error::{Error, Result};
+use crate::graph::node::{Core, Hook, Hooks, IntoDyn, Variable};
+use crate::graph::value::Value;
 
 thread_local! {
     static HOOKS: Cell<u64> = const { Cell::new(0) };
 }
 
 /// How many hooks this thread has registered so far.
-pub(super) fn registered() -> u64 {
+pub(in crate::graph) fn registered() -> u64 {
     HOOKS.get()
 }
 
@@ -35,7 +35,7 @@ fn list(core: &Core) -> Vec<Rc<dyn Hook>> {
 
 /// Whether a node has hooks.
 #[inline]
-pub(super) fn any(core: &Core) -> bool {
+pub(in crate::graph) fn any(core: &Core) -> bool {
     core.hooks().borrow().is_some()
 }
 
@@ -45,7 +45,7 @@ pub(super) fn any(core: &Core) -> bool {
 ///
 /// # Errors
 /// [`Error::State`].
-pub(super) fn check_forward(core: &Core) -> Result<()> {
+pub(in crate::graph) fn check_forward(core: &Core) -> Result<()> {
     match core.hooks().borrow().as_deref() {
         Some(Hooks { passed: None, .. }) => Err(Error::State(
             "forward mode: a variable has a hook on its gradient, which jvp and jacfwd would pass \
@@ -79,10 +79,10 @@ fn check(expected: &Type, found: &Type) -> Result<()> {
 
 /// The run of a function whose arguments a gradient is asked for, if it is one: the serial number of
 /// the oldest. Runs within it have larger ones.
-pub(super) type TransformRun = Option<u64>;
+pub(in crate::graph) type TransformRun = Option<u64>;
 
 /// The run that has these arguments.
-pub(super) fn run<'a>(wrt: impl Iterator<Item = &'a Core> + Clone) -> TransformRun {
+pub(in crate::graph) fn run<'a>(wrt: impl Iterator<Item = &'a Core> + Clone) -> TransformRun {
     let traced = wrt.clone().all(Core::traced);
     traced.then(|| wrt.map(Core::serial).min()).flatten()
 }
@@ -95,7 +95,7 @@ fn have_seen(core: &Core, run: TransformRun) -> bool {
 }
 
 /// A gradient after the hooks of its node.
-pub(super) fn passed(core: &Core, g: Value, run: TransformRun) -> Result<Value> {
+pub(in crate::graph) fn passed(core: &Core, g: Value, run: TransformRun) -> Result<Value> {
     if have_seen(core, run) {
         return Ok(g);
     }
@@ -113,7 +113,11 @@ pub(super) fn passed(core: &Core, g: Value, run: TransformRun) -> Result<Value> 
 }
 
 /// A gradient that is a node, after the hooks of its node.
-pub(super) fn passed_node(core: &Core, g: Variable, run: TransformRun) -> Result<Variable> {
+pub(in crate::graph) fn passed_node(
+    core: &Core,
+    g: Variable,
+    run: TransformRun,
+) -> Result<Variable> {
     if have_seen(core, run) {
         return Ok(g);
     }
