@@ -51,7 +51,7 @@ test-oldest: $(module) ## Test recommenders with the oldest NumPy that pyproject
 	.venv-oldest/bin/python -m pip install --quiet 'numpy==1.26.*' 'pandas<3' hypothesis polars pytest \
 		pytest-xdist scipy tqdm waitress
 	PYTHONPATH=python .venv-oldest/bin/python -m pytest -q -n 2 tests/recommend tests/evaluation \
-		tests/serving tests/source/test_float32_arrays.py
+		tests/serving tests/source/values/test_float32_arrays.py
 
 .PHONY: bench
 bench: $(module) ## Measure: the Rust benches, then side by side with the peers installed in .venv

@@ -3,7 +3,7 @@
     python scripts/constructs.py
 
 They come from the table by which functions are refused, ``wyrmling.source.text.refuse.TABLE``;
-``tests/source/test_constructs.py`` holds the page against it.
+``tests/source/functions/test_constructs.py`` holds the page against it.
 """
 
 from pathlib import Path

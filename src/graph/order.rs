@@ -144,7 +144,7 @@ pub(super) const NODE: usize = 500;
 ///
 /// # Errors
 /// Whatever an operator reports on the new values, that an input has another length than one that
-/// was asked for (`graph::asked_lengths`), and what ends long work; nodes from there up stay out of date.
+/// was asked for (`graph::lengths::asked_lengths`), and what ends long work; nodes from there up stay out of date.
 pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
     let now = changes();
     let core = root.core();

@@ -1,9 +1,8 @@
 //! What a node of a graph holds, and how operators act on it at once.
 //!
-//! Most values are arrays. Four kinds stay in a smaller form for as long as
-//! possible: a parameter's table (looked up by rows without being copied), the
-//! gradient of a lookup (a few rows), the gradient of a sum (one number, repeated) and that of a
-//! trace (a multiple of the identity). An operator that has no shortcut for a form gets the array.
+//! Most values are arrays. Four kinds stay in a smaller form while they can: a parameter's table (looked up by
+//! rows without being copied), the gradient of a lookup (a few rows), of a sum (one number, repeated) and of
+//! a trace (a multiple of the identity). An operator that has no shortcut for a form gets the array.
 
 mod bags;
 pub(super) mod table_value;

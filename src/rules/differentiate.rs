@@ -4,7 +4,7 @@
 //! instructions from the last to the first: when it comes to one, every user of the result has
 //! contributed to its gradient, so that the rule of its operator runs once. Forward mode visits them
 //! from the first to the last. What a rule computes is up to the [`Algebra`](super::Algebra): arrays
-//! (`graph::eager`), nodes of a graph (`graph::nodes`) or instructions of a function
+//! (`graph::eager`), nodes of a graph (`graph::derivatives::nodes`) or instructions of a function
 //! ([`ir::Builder`](crate::ir::Builder)).
 //!
 //! [`Cotangents`] and [`Tangents`] hold what is known of values, and take one instruction at a time.

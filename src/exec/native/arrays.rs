@@ -1,5 +1,11 @@
-//! Instructions with arrays in machine code: calls that do a step of the [`frame`](super::frame), and
+//! Instructions with arrays in machine code: calls that do a step of the [`frame`](self::frame), and
 //! elements of an array put, or added to, by their indices.
+
+pub(super) mod array_tape;
+pub(super) mod element_change;
+pub(super) mod elements;
+pub(super) mod frame;
+pub(super) mod places;
 
 use std::mem::offset_of;
 
@@ -9,9 +15,9 @@ use cranelift_codegen::ir::types::{F64, I8, I64};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
 use smallvec::SmallVec;
 
-use super::element_change::{ElementChange, MOST_INDICES, element_change, reads_element};
-use super::frame::{ArrayStep, Destination, ElementAddress, StepOperand};
-use super::places::Use;
+use self::element_change::{ElementChange, MOST_INDICES, element_change, reads_element};
+use self::frame::{ArrayStep, Destination, ElementAddress, StepOperand};
+use self::places::Use;
 use super::run::{self, status};
 use super::translate::{SLOT, Translator};
 use super::unsupported::{Translated, Unsupported};

@@ -13,6 +13,8 @@
 //! goes down by 1 as in reverse passes; the loop does not change the end. The header runs once more at a
 //! limit, so it computes integers, truth and single numbers alone, and uses no tape.
 
+pub(super) mod write;
+
 use std::collections::{BTreeMap, HashSet};
 
 use cranelift_codegen::ir::{self as clif, BlockArg};

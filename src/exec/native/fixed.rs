@@ -1,12 +1,19 @@
 //! Arrays of known lengths in memory of their own.
 //!
 //! Where the lengths of values are those in their kinds, small arrays need no place in the
-//! [frame](super::frame), which would have to look each time at what is there. Each place has memory for
+//! [frame](super::arrays::frame), which would have to look each time at what is there. Each place has memory for
 //! its arrays, twice: what an operator computes goes to the half that nobody reads, and the halves are
 //! exchanged then. So a result may have the place of an operand, and a jump may exchange arrays.
 //!
 //! Limits: arrays of up to [`LARGE`] bytes, [`ALL`] bytes in all; not those of which machine code reads and
 //! changes single elements.
+
+pub(super) mod pending;
+pub(super) mod quick;
+pub(super) mod region;
+pub(super) mod run;
+pub(super) mod step;
+pub(super) mod write;
 
 use std::collections::HashMap;
 use std::ptr;
@@ -18,9 +25,9 @@ use crate::process::Mutex;
 use crate::reserve;
 use crate::rules::{MOST_OPERANDS, Operand, VectorProduct, add_outer};
 
-use super::element_change::{element_change, reads_element};
-use super::fixed_region::{self, FixedRegion, FixedTape};
-use super::fixed_step::{ElementStep, FixedSource};
+use self::region::{FixedRegion, FixedTape};
+use self::step::{ElementStep, FixedSource};
+use super::arrays::element_change::{element_change, reads_element};
 use super::word::RawSlot;
 
 /// Most bytes of an array that has memory of its own.
@@ -94,7 +101,7 @@ impl FixedLayout {
         }
         let bytes = found.iter().flatten();
         let bytes: usize = bytes
-            .map(|&(dtype, count)| 2 * fixed_region::bytes(dtype, count))
+            .map(|&(dtype, count)| 2 * region::bytes(dtype, count))
             .sum();
         if bytes > ALL {
             found.fill(None);
@@ -154,13 +161,7 @@ impl FixedLayout {
         if memory.halves.is_empty() {
             return;
         }
-        if memory
-            .tapes
-            .iter()
-            .map(fixed_region::tape_bytes)
-            .sum::<usize>()
-            > KEPT
-        {
+        if memory.tapes.iter().map(region::tape_bytes).sum::<usize>() > KEPT {
             memory
                 .tapes
                 .iter_mut()

@@ -1,7 +1,7 @@
 //! What machine code is given and gives: single numbers in slots, arrays in places of the frame.
 
+use super::arrays::places;
 use super::fixed::FixedLayout;
-use super::places;
 use super::unsupported::{Translated, Unsupported};
 use super::word::Word;
 use crate::ir::{Function, KnownLengths, Terminator, ValueId};

@@ -6,6 +6,8 @@
 //! blocks. Where this product is large, each such value is stored when it is defined, in a slot behind those of
 //! arguments and results, and loaded where it is read. That is what the allocator would do too.
 
+pub(super) mod write;
+
 use super::word::Word;
 use crate::ir::{Cfg, Expression, Function, ValueId};
 

@@ -16,39 +16,20 @@
 //! be larger than 64 KiB. Compiling, which may take a second or two then, does not poll for signals; it
 //! has a thread of its own, for its stack. A thread keeps up to 16 MiB of tapes for its next run.
 
-mod angle_pairs;
-mod angles;
-mod array_tape;
 mod arrays;
 mod branches;
 mod chunked;
-mod chunked_write;
 mod compiler;
-mod element_change;
-mod elements;
 mod emit;
 mod fixed;
-mod fixed_pending;
-mod fixed_quick;
-mod fixed_region;
-mod fixed_run;
-mod fixed_step;
-mod fixed_write;
-mod frame;
 mod interface;
 mod kept;
-mod kept_write;
 mod memory;
-mod operators;
-mod pending;
-mod places;
 mod polls;
 mod rare;
-mod resolve;
 mod run;
 mod scalars;
 mod segment;
-mod segment_run;
 mod tapes;
 mod translate;
 mod unsupported;
@@ -120,8 +101,8 @@ impl Native {
     pub(super) fn operators(&self, f: &mut dyn FnMut(&crate::rules::OpRef)) {
         for step in &self.steps.steps {
             match step {
-                frame::ArrayStep::Apply { op, .. } => f(op),
-                frame::ArrayStep::Segment(segment) => segment.operators().for_each(&mut *f),
+                arrays::frame::ArrayStep::Apply { op, .. } => f(op),
+                arrays::frame::ArrayStep::Segment(segment) => segment.operators().for_each(&mut *f),
                 _ => {}
             }
         }

@@ -14,8 +14,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::sync::Arc;
 
-use super::array_tape::ArrayTape;
-use super::frame::{ArrayStep, ElementAddress, Frame};
+use super::arrays::array_tape::ArrayTape;
+use super::arrays::frame::{ArrayStep, ElementAddress, Frame};
 use super::word::RawSlot;
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;

@@ -5,6 +5,10 @@
 //! step of a counter, fewer instructions do: a power of two divides by a shift, and a positive one does not
 //! fail. In loops, what [`Ranges`] proves is not compared: that a counter fits 64 bits, or is not negative.
 
+pub(super) mod angle_pairs;
+pub(super) mod angles;
+pub(super) mod operators;
+
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F64, I8, I32, I64};
 use cranelift_codegen::ir::{

@@ -10,12 +10,16 @@
 //! Limits: a segment takes note of [`LENGTHS`] sets of lengths. With others it runs one operator at
 //! a time, as the interpreter does, which also reports what operators refuse, in order.
 
+pub(super) mod pending;
+pub(super) mod resolve;
+pub(super) mod run;
+
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use smallvec::SmallVec;
 
-use super::places::Use;
+use super::arrays::places::Use;
 use super::word::{RawSlot, Word};
 use crate::array::{Array, Shape, Type};
 use crate::error::Result;

@@ -21,16 +21,16 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 use smallvec::SmallVec;
 
-use super::angle_pairs::both_angles;
+use super::arrays::element_change::MOST_INDICES;
+use super::arrays::frame::ArrayStep;
+use super::arrays::places::Use;
 use super::chunked::{ChunkedLoops, chunked_loops};
-use super::element_change::MOST_INDICES;
-use super::fixed_pending::{PendingSteps, StandIns, stand_ins};
-use super::frame::ArrayStep;
+use super::fixed::pending::{PendingSteps, StandIns, stand_ins};
 use super::interface::{Carrier, Interface, MOST_VALUES};
 use super::kept::KeptValues;
-use super::places::Use;
 use super::rare::RareCalls;
 use super::run::status;
+use super::scalars::angle_pairs::both_angles;
 use super::segment::PendingSegment;
 use super::unsupported::{Translated, Unsupported};
 use super::word::{RawSlot, Word};

@@ -8,7 +8,7 @@ use crate::ir::{Block, Expression, ValueId};
 use crate::rules::{Cos, Operator, Sin};
 
 /// The values of which a block has both sine and cosine, neither of them written.
-pub(super) fn both_angles(block: &Block) -> HashMap<ValueId, Option<[Value; 2]>> {
+pub(in crate::exec::native) fn both_angles(block: &Block) -> HashMap<ValueId, Option<[Value; 2]>> {
     let of = |is_it: fn(&dyn Operator) -> bool| {
         let applied = block.instructions.iter().map(|i| &i.expression);
         applied.filter_map(move |expression| match expression {

@@ -6,12 +6,12 @@
 
 use smallvec::SmallVec;
 
-use super::frame::LARGE;
-use super::places::Use;
-use super::segment::{
+use super::{
     ElementSource, Output, ResolvedSegment, ResolvedStep, ResultWay, Segment, SegmentOperand,
 };
 use crate::array::{Type, size};
+use crate::exec::native::arrays::frame::LARGE;
+use crate::exec::native::arrays::places::Use;
 use crate::ir::Function;
 use crate::rules::{Kernel, result_type, shares};
 
@@ -25,7 +25,7 @@ struct Located {
 impl ResolvedSegment {
     /// What follows from the types of the arrays in the places of a frame; `None` where operators
     /// refuse them.
-    pub(super) fn new(
+    pub(in crate::exec::native) fn new(
         segment: &Segment,
         function: &Function,
         seen: impl Fn(usize) -> Option<Type>,

@@ -1,4 +1,4 @@
-//! What waits while steps with arrays in [memory of their own](super::fixed) are written, and which
+//! What waits while steps with arrays in [memory of their own](super) are written, and which
 //! values need no memory.
 //!
 //! A result that has the elements of an operand under another shape is where these are, if nothing
@@ -8,25 +8,25 @@ use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
-use super::fixed_step::FixedStep;
-use super::interface::Interface;
+use super::step::FixedStep;
 use crate::array::Type;
+use crate::exec::native::interface::Interface;
 use crate::ir::{Expression, Function, ValueId};
 use crate::rules::shares;
 
 /// Steps that wait, and the slots that are taken.
 #[derive(Default)]
-pub(super) struct PendingSteps {
-    pub(super) steps: Vec<FixedStep>,
-    pub(super) numbers: usize,
+pub(in crate::exec::native) struct PendingSteps {
+    pub(in crate::exec::native) steps: Vec<FixedStep>,
+    pub(in crate::exec::native) numbers: usize,
 }
 
 /// Values that are read in the place of others, whose elements they have.
-pub(super) type StandIns = HashMap<ValueId, ValueId>;
+pub(in crate::exec::native) type StandIns = HashMap<ValueId, ValueId>;
 
 /// For each value that is a result with the elements of an operand, and need not be put anywhere, the value
 /// in whose place it is.
-pub(super) fn stand_ins(function: &Function, interface: &Interface) -> StandIns {
+pub(in crate::exec::native) fn stand_ins(function: &Function, interface: &Interface) -> StandIns {
     let mut found = StandIns::new();
     if !interface.fixed.is_used() {
         return found;

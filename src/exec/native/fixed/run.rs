@@ -1,16 +1,16 @@
-//! Doing steps with arrays that have [memory of their own](super::fixed), one after the other.
+//! Doing steps with arrays that have [memory of their own](super), one after the other.
 
 use smallvec::SmallVec;
 
-use super::array_tape::missing;
-use super::fixed_step::{
+use super::step::{
     FixedApply, FixedOperand, FixedSource, FixedStep, FixedTarget, FixedWay, FrameUpdate,
     StepNumber,
 };
-use super::frame::Frame;
-use super::word::RawSlot;
 use crate::array::{Array, Slice, SliceMut, View, ViewMut};
 use crate::error::Result;
+use crate::exec::native::arrays::array_tape::missing;
+use crate::exec::native::arrays::frame::Frame;
+use crate::exec::native::word::RawSlot;
 
 /// Single numbers that operands are.
 type StepNumbers = SmallVec<[StepNumber; 2]>;
@@ -21,7 +21,11 @@ impl Frame {
     /// # Errors
     /// What an operator reports, [`Memory`](crate::Error::Memory), and
     /// [`Value`](crate::Error::Value) if something is read that is not there.
-    pub(super) fn fixed_steps(&mut self, steps: &[FixedStep], slots: &mut [RawSlot]) -> Result<()> {
+    pub(in crate::exec::native) fn fixed_steps(
+        &mut self,
+        steps: &[FixedStep],
+        slots: &mut [RawSlot],
+    ) -> Result<()> {
         for step in steps {
             match step {
                 FixedStep::Apply(apply) => self.fixed_apply(apply, slots)?,

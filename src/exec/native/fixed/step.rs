@@ -1,14 +1,14 @@
-//! What is done with arrays that have [memory of their own](super::fixed).
+//! What is done with arrays that have [memory of their own](super).
 
 use smallvec::SmallVec;
 
-use super::word::{RawSlot, Word};
 use crate::array::{Array, DType, Shape, Slice, SliceMut, Type, View};
+use crate::exec::native::word::{RawSlot, Word};
 use crate::rules::{Kernel, MOST_OPERANDS, OpRef, VectorProduct};
 
 /// Where an operand is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FixedSource {
+pub(in crate::exec::native) enum FixedSource {
     /// In the memory of a place.
     Memory(usize),
     /// In a place of the frame.
@@ -19,7 +19,7 @@ pub(super) enum FixedSource {
 
 /// A single number, as an array without axes.
 #[derive(Debug)]
-pub(super) enum StepNumber {
+pub(in crate::exec::native) enum StepNumber {
     F32([f32; 1]),
     F64([f64; 1]),
     U32([u32; 1]),
@@ -27,7 +27,7 @@ pub(super) enum StepNumber {
 
 impl StepNumber {
     /// The number in a slot; `None` if a truth value or integer is there.
-    pub(super) fn of(word: Word, slot: RawSlot) -> Option<Self> {
+    pub(in crate::exec::native) fn of(word: Word, slot: RawSlot) -> Option<Self> {
         match word {
             Word::F32 => Some(StepNumber::F32([f32::from_bits(slot as u32)])),
             Word::F64 => Some(StepNumber::F64([f64::from_bits(slot)])),
@@ -37,7 +37,7 @@ impl StepNumber {
     }
 
     /// It as a slot.
-    pub(super) fn slot(&self) -> RawSlot {
+    pub(in crate::exec::native) fn slot(&self) -> RawSlot {
         match self {
             StepNumber::F32([x]) => RawSlot::from(x.to_bits()),
             StepNumber::F64([x]) => x.to_bits(),
@@ -45,7 +45,7 @@ impl StepNumber {
         }
     }
 
-    pub(super) fn view(&self) -> View<'_> {
+    pub(in crate::exec::native) fn view(&self) -> View<'_> {
         let data = match self {
             StepNumber::F32(x) => Slice::F32(x),
             StepNumber::F64(x) => Slice::F64(x),
@@ -55,7 +55,7 @@ impl StepNumber {
     }
 
     /// As [`view`](Self::view), to be changed.
-    pub(super) fn elements(&mut self) -> SliceMut<'_> {
+    pub(in crate::exec::native) fn elements(&mut self) -> SliceMut<'_> {
         match self {
             StepNumber::F32(x) => SliceMut::F32(x),
             StepNumber::F64(x) => SliceMut::F64(x),
@@ -66,15 +66,15 @@ impl StepNumber {
 
 /// An operand, and its lengths. Those of arrays in the frame are what is found there.
 #[derive(Debug, Clone)]
-pub(super) struct FixedOperand {
-    pub(super) source: FixedSource,
-    pub(super) shape: Shape,
-    pub(super) count: usize,
+pub(in crate::exec::native) struct FixedOperand {
+    pub(in crate::exec::native) source: FixedSource,
+    pub(in crate::exec::native) shape: Shape,
+    pub(in crate::exec::native) count: usize,
 }
 
 /// Where a result goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FixedTarget {
+pub(in crate::exec::native) enum FixedTarget {
     /// To a place.
     Memory(usize),
     /// To a slot: it is a single number.
@@ -83,7 +83,7 @@ pub(super) enum FixedTarget {
 
 /// How a result is computed.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum FixedWay {
+pub(in crate::exec::native) enum FixedWay {
     /// Element by element.
     Elements(Kernel),
     /// In the memory of operand 0, which is in the place where the result goes.
@@ -93,42 +93,42 @@ pub(super) enum FixedWay {
 
 /// An operator that is applied.
 #[derive(Debug)]
-pub(super) struct FixedApply {
-    pub(super) op: OpRef,
-    pub(super) way: FixedWay,
-    pub(super) operands: SmallVec<[FixedOperand; 3]>,
-    pub(super) ty: Type,
-    pub(super) count: usize,
-    pub(super) to: FixedTarget,
+pub(in crate::exec::native) struct FixedApply {
+    pub(in crate::exec::native) op: OpRef,
+    pub(in crate::exec::native) way: FixedWay,
+    pub(in crate::exec::native) operands: SmallVec<[FixedOperand; 3]>,
+    pub(in crate::exec::native) ty: Type,
+    pub(in crate::exec::native) count: usize,
+    pub(in crate::exec::native) to: FixedTarget,
 }
 
 /// An operator that changes an array of the frame, which nothing else reads later.
 #[derive(Debug)]
-pub(super) struct FrameUpdate {
-    pub(super) op: OpRef,
+pub(in crate::exec::native) struct FrameUpdate {
+    pub(in crate::exec::native) op: OpRef,
     /// The place of the array before, and after.
-    pub(super) from: usize,
-    pub(super) to: usize,
+    pub(in crate::exec::native) from: usize,
+    pub(in crate::exec::native) to: usize,
     /// The operands but for the array.
-    pub(super) operands: SmallVec<[FixedOperand; 3]>,
+    pub(in crate::exec::native) operands: SmallVec<[FixedOperand; 3]>,
 }
 
 /// An operator that is applied element by element to arrays in memory and single numbers.
 #[derive(Debug)]
-pub(super) struct ElementStep {
-    pub(super) kernel: Kernel,
-    pub(super) dtype: DType,
+pub(in crate::exec::native) struct ElementStep {
+    pub(in crate::exec::native) kernel: Kernel,
+    pub(in crate::exec::native) dtype: DType,
     /// Where each operand is, and how many elements it has.
-    pub(super) operands: SmallVec<[(FixedSource, usize); MOST_OPERANDS]>,
-    pub(super) count: usize,
-    pub(super) to: usize,
+    pub(in crate::exec::native) operands: SmallVec<[(FixedSource, usize); MOST_OPERANDS]>,
+    pub(in crate::exec::native) count: usize,
+    pub(in crate::exec::native) to: usize,
     /// Whether no operand is in the place where the result goes, which takes the half that is read then.
-    pub(super) is_apart: bool,
+    pub(in crate::exec::native) is_apart: bool,
 }
 
 /// A step. Places are those of memory, but where it says that they are of the frame.
 #[derive(Debug)]
-pub(super) enum FixedStep {
+pub(in crate::exec::native) enum FixedStep {
     Apply(Box<FixedApply>),
     Update(Box<FrameUpdate>),
     /// A result is computed element by element.

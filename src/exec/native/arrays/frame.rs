@@ -1,7 +1,7 @@
 //! Arrays of a run, which machine code reaches by number.
 //!
 //! Arrays are not in registers: each value that is one has a place in the frame. What computes with
-//! arrays is a [`ArrayStep`], which machine code asks for by number ([`step`](super::run::step));
+//! arrays is a [`ArrayStep`], which machine code asks for by number ([`step`](crate::exec::native::run::step));
 //! its operands that are single numbers are put into memory first. An operand that is read for the
 //! last time is taken out of its place, so that assignments and sums change arrays in place, as in
 //! the interpreter, whose function applies the operators.
@@ -15,14 +15,14 @@ use smallvec::SmallVec;
 
 use super::array_tape::{ArrayTape, missing};
 use super::element_change::MOST_INDICES;
-use super::fixed::FixedMemory;
-use super::fixed_step::FixedStep;
 use super::places::Use;
-use super::segment::Segment;
-use super::word::{RawSlot, Word};
 use crate::array::{Array, SliceMut, Type, ViewMut};
 use crate::error::Result;
 use crate::exec::interpreter::{accept, apply};
+use crate::exec::native::fixed::FixedMemory;
+use crate::exec::native::fixed::step::FixedStep;
+use crate::exec::native::segment::Segment;
+use crate::exec::native::word::{RawSlot, Word};
 use crate::ir::{Datum, Function, ValueId, rows};
 use crate::rules::OpRef;
 
@@ -34,13 +34,13 @@ const MANY: usize = 1 << 31;
 /// with several axes, and where there is no array. Machine code reads it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ElementAddress {
-    pub(super) start: *const u8,
-    pub(super) count: usize,
+pub(in crate::exec::native) struct ElementAddress {
+    pub(in crate::exec::native) start: *const u8,
+    pub(in crate::exec::native) count: usize,
     /// How many elements may be changed in place: all or none.
-    pub(super) changeable: usize,
+    pub(in crate::exec::native) changeable: usize,
     /// The length of each axis.
-    pub(super) lengths: [usize; MOST_INDICES],
+    pub(in crate::exec::native) lengths: [usize; MOST_INDICES],
 }
 
 impl ElementAddress {
@@ -76,7 +76,7 @@ impl ElementAddress {
 
 /// An operand of a step.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum StepOperand {
+pub(in crate::exec::native) enum StepOperand {
     /// An array.
     Array(Use),
     /// A single number, in the operand's own slot.
@@ -85,7 +85,7 @@ pub(super) enum StepOperand {
 
 /// Where the result of an operator goes.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Destination {
+pub(in crate::exec::native) enum Destination {
     /// An array, to a place.
     Place(usize),
     /// A single number, to the first slot.
@@ -94,7 +94,7 @@ pub(super) enum Destination {
 
 /// What is done with arrays.
 #[derive(Debug)]
-pub(super) enum ArrayStep {
+pub(in crate::exec::native) enum ArrayStep {
     /// A constant is put into a place.
     Constant(Array, usize),
     /// Operators are applied.
@@ -135,19 +135,19 @@ pub(super) enum ArrayStep {
 ///
 /// An array that is not needed any more may stay where it is, if it is [small](LARGE) and nobody else has it,
 /// until another one comes there: which has its memory then, if it is of the same type.
-pub(super) struct Frame {
-    pub(super) arrays: Vec<Option<Array>>,
+pub(in crate::exec::native) struct Frame {
+    pub(in crate::exec::native) arrays: Vec<Option<Array>>,
     addresses: Vec<ElementAddress>,
-    pub(super) tapes: Vec<ArrayTape>,
+    pub(in crate::exec::native) tapes: Vec<ArrayTape>,
     /// What [segments](Segment) compute, in between and from turn to turn.
-    pub(super) buffers: Vec<Option<Array>>,
-    pub(super) results: Vec<Array>,
+    pub(in crate::exec::native) buffers: Vec<Option<Array>>,
+    pub(in crate::exec::native) results: Vec<Array>,
     /// Arrays that have memory of their own.
-    pub(super) fixed: FixedMemory,
+    pub(in crate::exec::native) fixed: FixedMemory,
 }
 
 /// Most elements of an array whose memory waits to be used again.
-pub(super) const LARGE: usize = 1 << 13;
+pub(in crate::exec::native) const LARGE: usize = 1 << 13;
 
 /// Whether the memory of an array that is not needed any more is to be used again.
 fn reusable(array: &Array) -> bool {
@@ -156,7 +156,7 @@ fn reusable(array: &Array) -> bool {
 
 impl Frame {
     /// A frame without arrays.
-    pub(super) fn new(places: usize, tapes: usize, buffers: usize) -> Self {
+    pub(in crate::exec::native) fn new(places: usize, tapes: usize, buffers: usize) -> Self {
         Frame {
             arrays: vec![None; places],
             addresses: vec![ElementAddress::NONE; places],
@@ -168,17 +168,17 @@ impl Frame {
     }
 
     /// Where the addresses are; they do not move during a run.
-    pub(super) fn addresses(&mut self) -> *const ElementAddress {
+    pub(in crate::exec::native) fn addresses(&mut self) -> *const ElementAddress {
         self.addresses.as_mut_ptr()
     }
 
-    pub(super) fn set(&mut self, place: usize, array: Option<Array>) {
+    pub(in crate::exec::native) fn set(&mut self, place: usize, array: Option<Array>) {
         self.arrays[place] = array;
         self.enter(place);
     }
 
     /// Notes where the elements of an array are.
-    pub(super) fn enter(&mut self, place: usize) {
+    pub(in crate::exec::native) fn enter(&mut self, place: usize) {
         // The address is taken of the array where it stays: one may hold its elements itself.
         let array = self.arrays[place].as_ref();
         self.addresses[place] = array.map_or(ElementAddress::NONE, ElementAddress::of);
@@ -192,12 +192,12 @@ impl Frame {
     }
 
     /// Lets machine code change nothing of an array.
-    pub(super) fn keep(&mut self, place: usize) {
+    pub(in crate::exec::native) fn keep(&mut self, place: usize) {
         self.addresses[place].changeable = 0;
     }
 
     /// An array, which is gone from its place if this is its last use.
-    pub(super) fn take(&mut self, from: Use) -> Result<Array> {
+    pub(in crate::exec::native) fn take(&mut self, from: Use) -> Result<Array> {
         match from.last {
             true => self.leave(from.place).ok_or_else(missing),
             false => self.get(from.place).cloned(),
@@ -205,13 +205,13 @@ impl Frame {
     }
 
     /// What is in a place, if there is anything, which is gone from there.
-    pub(super) fn leave(&mut self, place: usize) -> Option<Array> {
+    pub(in crate::exec::native) fn leave(&mut self, place: usize) -> Option<Array> {
         self.addresses[place] = ElementAddress::NONE;
         self.arrays[place].take()
     }
 
     /// Lets go of an array that is not needed any more, unless its memory may be used again.
-    pub(super) fn end(&mut self, place: usize) {
+    pub(in crate::exec::native) fn end(&mut self, place: usize) {
         self.keep(place);
         if !self.arrays[place].as_ref().is_some_and(reusable) {
             self.leave(place);
@@ -223,7 +223,12 @@ impl Frame {
     ///
     /// # Errors
     /// [`Value`](crate::Error::Value) if there is nothing.
-    pub(super) fn put(&mut self, buffer: usize, place: usize, shape: &[usize]) -> Result<()> {
+    pub(in crate::exec::native) fn put(
+        &mut self,
+        buffer: usize,
+        place: usize,
+        shape: &[usize],
+    ) -> Result<()> {
         std::mem::swap(&mut self.buffers[buffer], &mut self.arrays[place]);
         if let Some(array) = &mut self.arrays[place] {
             array.set_shape(shape);
@@ -240,7 +245,7 @@ impl Frame {
     ///
     /// # Errors
     /// [`Memory`](crate::Error::Memory).
-    pub(super) fn make_ready(&mut self, buffer: usize, ty: &Type) -> Result<()> {
+    pub(in crate::exec::native) fn make_ready(&mut self, buffer: usize, ty: &Type) -> Result<()> {
         let there = self.buffers[buffer].as_ref();
         if !there.is_some_and(|array| {
             array.dtype() == ty.dtype && array.size() == ty.size() && !array.is_shared()
@@ -254,7 +259,7 @@ impl Frame {
     ///
     /// # Errors
     /// What an operator reports; [`Value`](crate::Error::Value) if an array or a record is not there.
-    pub(super) fn step(
+    pub(in crate::exec::native) fn step(
         &mut self,
         step: &ArrayStep,
         function: &Function,
@@ -381,7 +386,7 @@ impl Frame {
     }
 
     /// Lets machine code change the elements of an array of float64, if nobody else has them.
-    pub(super) fn claim(&mut self, place: usize) {
+    pub(in crate::exec::native) fn claim(&mut self, place: usize) {
         let view = self.arrays[place].as_mut().and_then(Array::view_mut);
         let Some(ViewMut { shape, mut data }) = view else {
             return;

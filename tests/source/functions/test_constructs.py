@@ -3,7 +3,7 @@
 import runpy
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 constructs = runpy.run_path(str(ROOT / "scripts" / "constructs.py"))
 
 

@@ -9,10 +9,10 @@ use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::types::{F32, F64, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
 
-use super::translate::Translator;
-use super::unsupported::{Translated, Unsupported};
-use super::word::Word;
 use crate::array::DType;
+use crate::exec::native::translate::Translator;
+use crate::exec::native::unsupported::{Translated, Unsupported};
+use crate::exec::native::word::Word;
 use crate::ir::ValueId;
 use crate::rules::{
     Abs, Add, BroadcastLike, Cast, Ceil, Cos, Div, ElementFunction, Equal, Floor, Greater,
@@ -62,7 +62,7 @@ extern "C" fn ordered_two(f: fn(i32, f64, f64) -> f64, n: i32, x: f64, y: f64) -
 impl Translator<'_> {
     /// Writes an operator whose operands and result are single numbers: its value, and what it is
     /// estimated to cost in nanoseconds.
-    pub(super) fn apply(
+    pub(in crate::exec::native) fn apply(
         &mut self,
         op: &dyn Operator,
         args: &[ValueId],

@@ -3,8 +3,8 @@
 use cranelift_codegen::cursor::Cursor;
 use cranelift_codegen::ir::{self as clif, ValueDef};
 
-use super::translate::{SLOT, Translator};
-use super::unsupported::{Translated, Unsupported};
+use crate::exec::native::translate::{SLOT, Translator};
+use crate::exec::native::unsupported::{Translated, Unsupported};
 use crate::ir::ValueId;
 
 impl Translator<'_> {
@@ -15,7 +15,7 @@ impl Translator<'_> {
     }
 
     /// A value where the current block reads it.
-    pub(super) fn read(&mut self, id: ValueId) -> Translated<clif::Value> {
+    pub(in crate::exec::native) fn read(&mut self, id: ValueId) -> Translated<clif::Value> {
         let value = match self.values[id as usize] {
             Some((value, block)) if self.cfg.dominates(block, self.current) => value,
             _ => return Err(Unsupported("a value that may be read before it is defined")),
@@ -35,7 +35,11 @@ impl Translator<'_> {
         }
     }
 
-    pub(super) fn define(&mut self, id: ValueId, value: clif::Value) -> Translated {
+    pub(in crate::exec::native) fn define(
+        &mut self,
+        id: ValueId,
+        value: clif::Value,
+    ) -> Translated {
         let ty = self.cursor.func.dfg.value_type(value);
         if self.word(id)?.ty() != ty {
             return Err(Unsupported(

@@ -1,19 +1,19 @@
-//! Operators on arrays that have [memory of their own](super::fixed), as machine code: a call does as many
+//! Operators on arrays that have [memory of their own](super), as machine code: a call does as many
 //! steps as follow one another. They wait until something reads what they compute, or works with the frame.
 //! A guard does not: what leaves has no need of them.
 
 use smallvec::SmallVec;
 
-use super::arrays::OPERATOR;
-use super::fixed_quick::{kernel, quick};
-use super::fixed_step::{
+use super::quick::{kernel, quick};
+use super::step::{
     FixedApply, FixedOperand, FixedSource, FixedStep, FixedTarget, FixedWay, FrameUpdate,
 };
-use super::frame::ArrayStep;
+use crate::exec::native::arrays::OPERATOR;
+use crate::exec::native::arrays::frame::ArrayStep;
 
-use super::translate::Translator;
-use super::unsupported::{Translated, Unsupported};
 use crate::array::Type;
+use crate::exec::native::translate::Translator;
+use crate::exec::native::unsupported::{Translated, Unsupported};
 use crate::ir::{Expression, Instruction, ValueId};
 use crate::rules::{Accumulate, OpRef, is_one_of, shares};
 
@@ -26,20 +26,20 @@ impl Translator<'_> {
     }
 
     /// Whether an array is in the frame.
-    pub(super) fn is_framed(&self, id: ValueId) -> bool {
+    pub(in crate::exec::native) fn is_framed(&self, id: ValueId) -> bool {
         self.place(id)
             .is_some_and(|place| !self.interface.fixed.has(place))
     }
 
     /// The length of an axis, if it is a fact.
-    pub(super) fn known_length(&self, of: ValueId, axis: u8) -> Option<i64> {
+    pub(in crate::exec::native) fn known_length(&self, of: ValueId, axis: u8) -> Option<i64> {
         self.memory(of)?;
         let length = self.function.ty(of).shape.get(usize::from(axis))?;
         i64::try_from(*length).ok()
     }
 
     /// Whether steps may wait while an instruction runs that touches no arrays in the frame.
-    pub(super) fn leaves_steps_waiting(&self, instruction: &Instruction) -> bool {
+    pub(in crate::exec::native) fn leaves_steps_waiting(&self, instruction: &Instruction) -> bool {
         let framed = |ids: &[ValueId]| ids.iter().any(|&id| self.is_framed(id));
         match &instruction.expression {
             Expression::Compute(_, args, _) | Expression::Push(_, args) => !framed(args),
@@ -60,7 +60,7 @@ impl Translator<'_> {
     }
 
     /// Writes the steps that wait.
-    pub(super) fn write_fixed(&mut self) {
+    pub(in crate::exec::native) fn write_fixed(&mut self) {
         let waiting = std::mem::take(&mut self.fixed);
         if !waiting.steps.is_empty() {
             let cost = OPERATOR / 10 * waiting.steps.len() as i64;
@@ -69,7 +69,7 @@ impl Translator<'_> {
     }
 
     /// Copies arguments to the memory of their parameters.
-    pub(super) fn enter_fixed(&mut self) {
+    pub(in crate::exec::native) fn enter_fixed(&mut self) {
         for k in 0..self.function.parameters().len() {
             let id = self.function.parameters()[k];
             if let Some(place) = self.memory(id) {
@@ -80,7 +80,7 @@ impl Translator<'_> {
     }
 
     /// Copies those of some values to the frame that are not there.
-    pub(super) fn leave_fixed(&mut self, ids: &[ValueId]) {
+    pub(in crate::exec::native) fn leave_fixed(&mut self, ids: &[ValueId]) {
         let mut left: SmallVec<[ValueId; 4]> = SmallVec::new();
         for &id in ids {
             if let (Some(from), Some(to)) = (self.memory(id), self.place(id))
@@ -97,7 +97,11 @@ impl Translator<'_> {
     }
 
     /// Lets a constant wait; whether it is one in memory.
-    pub(super) fn fixed_constant(&mut self, array: &crate::array::Array, result: ValueId) -> bool {
+    pub(in crate::exec::native) fn fixed_constant(
+        &mut self,
+        array: &crate::array::Array,
+        result: ValueId,
+    ) -> bool {
         let Some(place) = self.memory(result) else {
             return false;
         };
@@ -106,7 +110,7 @@ impl Translator<'_> {
     }
 
     /// Lets the part of a record wait that is in memory.
-    pub(super) fn push_fixed(&mut self, tape: u32, args: &[ValueId]) {
+    pub(in crate::exec::native) fn push_fixed(&mut self, tape: u32, args: &[ValueId]) {
         let places = args
             .iter()
             .filter_map(|&id| Some((self.memory(id)?, self.size(id))));
@@ -117,7 +121,7 @@ impl Translator<'_> {
     }
 
     /// As [`push_fixed`](Self::push_fixed), of what is taken.
-    pub(super) fn pop_fixed(&mut self, tape: u32, results: &[ValueId]) {
+    pub(in crate::exec::native) fn pop_fixed(&mut self, tape: u32, results: &[ValueId]) {
         let places = results
             .iter()
             .filter_map(|&id| Some((self.memory(id)?, self.size(id))));
@@ -129,7 +133,7 @@ impl Translator<'_> {
 
     /// Lets the moves wait that a jump makes to memory. What goes from there to the frame goes to
     /// where the frame has it.
-    pub(super) fn move_fixed(&mut self, args: &[ValueId], to: usize) {
+    pub(in crate::exec::native) fn move_fixed(&mut self, args: &[ValueId], to: usize) {
         if !self.interface.fixed.is_used() {
             return;
         }
@@ -180,7 +184,7 @@ impl Translator<'_> {
 
     /// Lets an operator wait whose result is in memory, or a number made of arrays: `None` if it is
     /// another one. The value is that of a number.
-    pub(super) fn wait_fixed(
+    pub(in crate::exec::native) fn wait_fixed(
         &mut self,
         op: &OpRef,
         args: &[ValueId],

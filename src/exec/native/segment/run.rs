@@ -2,22 +2,22 @@
 
 use smallvec::SmallVec;
 
-use super::array_tape::{missing, overwrite};
-use super::frame::{Frame, LARGE};
-use super::places::Use;
-use super::segment::{
+use super::{
     ElementSource, Output, ResolvedSegment, ResolvedStep, ResultWay, Segment, SegmentOperand,
 };
-use super::word::RawSlot;
 use crate::array::{Array, View, ViewMut, equal_shapes};
 use crate::error::Result;
 use crate::exec::interpreter::{accept, apply};
+use crate::exec::native::arrays::array_tape::{missing, overwrite};
+use crate::exec::native::arrays::frame::{Frame, LARGE};
+use crate::exec::native::arrays::places::Use;
+use crate::exec::native::word::RawSlot;
 use crate::ir::{Datum, Function};
 use crate::rules::{MOST_OPERANDS, Operator};
 
 impl ResolvedSegment {
     /// Whether the arrays of a frame have the types.
-    pub(super) fn fits(&self, frame: &Frame) -> bool {
+    pub(in crate::exec::native) fn fits(&self, frame: &Frame) -> bool {
         self.inputs.iter().all(|(place, ty)| {
             let array = frame.arrays[*place].as_ref();
             array.is_some_and(|a| a.dtype() == ty.dtype && equal_shapes(a.shape(), &ty.shape))
@@ -25,7 +25,7 @@ impl ResolvedSegment {
     }
 
     /// Runs a segment on the arrays of a frame, which [fit](Self::fits).
-    pub(super) fn run(
+    pub(in crate::exec::native) fn run(
         &self,
         segment: &Segment,
         frame: &mut Frame,
@@ -226,7 +226,7 @@ impl Frame {
     ///
     /// # Errors
     /// What an operator reports.
-    pub(super) fn segment(
+    pub(in crate::exec::native) fn segment(
         &mut self,
         segment: &Segment,
         function: &Function,

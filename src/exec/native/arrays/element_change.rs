@@ -9,18 +9,18 @@ use crate::ir::{Function, ValueId};
 use crate::rules::{Accumulate, OpRef, is_one_of};
 
 /// Most axes of an array of which machine code reaches single elements.
-pub(super) const MOST_INDICES: usize = 3;
+pub(in crate::exec::native) const MOST_INDICES: usize = 3;
 
 /// Most changes of elements by one operator that are written as stores.
 const MOST_CHANGES: usize = 16;
 
 /// How an operator changes elements of an array, its operand 0.
 #[derive(Debug, Clone)]
-pub(super) struct ElementChange {
+pub(in crate::exec::native) struct ElementChange {
     /// Whether numbers are added to elements; else they are put in their place.
-    pub(super) adds: bool,
+    pub(in crate::exec::native) adds: bool,
     /// The operands of each change: the number, and an index for each axis.
-    pub(super) changes: SmallVec<[Range<usize>; 1]>,
+    pub(in crate::exec::native) changes: SmallVec<[Range<usize>; 1]>,
 }
 
 impl ElementChange {
@@ -62,7 +62,11 @@ fn are_indices(function: &Function, ids: &[ValueId], axes: usize) -> bool {
 }
 
 /// Whether an operator reads an element of an array that machine code reaches.
-pub(super) fn reads_element(function: &Function, op: &OpRef, args: &[ValueId]) -> bool {
+pub(in crate::exec::native) fn reads_element(
+    function: &Function,
+    op: &OpRef,
+    args: &[ValueId],
+) -> bool {
     let reads = is_one_of!(op: Gather, TakeAt);
     let array = args.split_first().filter(|_| reads);
     array.is_some_and(|(&array, indices)| {
@@ -71,7 +75,7 @@ pub(super) fn reads_element(function: &Function, op: &OpRef, args: &[ValueId]) -
 }
 
 /// The changes that an operator makes of elements of an array, if machine code makes them.
-pub(super) fn element_change(
+pub(in crate::exec::native) fn element_change(
     function: &Function,
     op: &OpRef,
     args: &[ValueId],

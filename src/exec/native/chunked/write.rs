@@ -1,24 +1,27 @@
-//! Machine code of [loops over ranges](super::chunked): their headers, and what is done at limits.
+//! Machine code of [loops over ranges](super): their headers, and what is done at limits.
 
 use cranelift_codegen::cursor::Cursor;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
 
-use super::chunked::{ChunkedLoop, WrittenHeader};
-use super::translate::Translator;
-use super::unsupported::Translated;
+use super::{ChunkedLoop, WrittenHeader};
+use crate::exec::native::translate::Translator;
+use crate::exec::native::unsupported::Translated;
 use crate::ir::Target;
 
 impl Translator<'_> {
     /// The loop over a range around the current block, if no loop is between.
-    pub(super) fn around(&mut self) -> Option<&mut ChunkedLoop> {
+    pub(in crate::exec::native) fn around(&mut self) -> Option<&mut ChunkedLoop> {
         let header = self.cfg.loops()[self.cfg.innermost(self.current)?].header;
         self.chunked.get_mut(&header)
     }
 
     /// The limit that a jump gives the header of such a loop: at first the integer itself.
-    pub(super) fn limit_for(&mut self, target: &Target) -> Option<Translated<BlockArg>> {
+    pub(in crate::exec::native) fn limit_for(
+        &mut self,
+        target: &Target,
+    ) -> Option<Translated<BlockArg>> {
         let found = self.chunked.get(&target.block)?;
         let limit = match &found.header {
             Some(header) if self.is_back(target.block) => Ok(header.limit),
@@ -31,7 +34,7 @@ impl Translator<'_> {
     }
 
     /// Ends the header of such a loop; whether it is one. Targets are what [`Translator::edge`] gave.
-    pub(super) fn branch_at_limit(
+    pub(in crate::exec::native) fn branch_at_limit(
         &mut self,
         then: &(clif::Block, Vec<BlockArg>),
         otherwise: &(clif::Block, Vec<BlockArg>),
@@ -72,7 +75,7 @@ impl Translator<'_> {
     }
 
     /// Writes what is done where limits are reached, once it is known what turns take.
-    pub(super) fn write_limits(&mut self) -> Translated {
+    pub(in crate::exec::native) fn write_limits(&mut self) -> Translated {
         for (block, found) in std::mem::take(&mut self.chunked) {
             let Some(header) = &found.header else {
                 continue;
@@ -137,7 +140,7 @@ impl Translator<'_> {
     }
 
     /// Adds the parameter for the limit to the header of such a loop.
-    pub(super) fn add_limit(&mut self, block: usize) {
+    pub(in crate::exec::native) fn add_limit(&mut self, block: usize) {
         if self.chunked.contains_key(&block) {
             let to = self.blocks[block];
             self.cursor.func.dfg.append_block_param(to, I64);

@@ -4,7 +4,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::fixed_step::{ElementStep, FixedOperand, FixedSource, FixedStep, FixedTarget, FixedWay};
+use super::step::{ElementStep, FixedOperand, FixedSource, FixedStep, FixedTarget, FixedWay};
 use crate::array::{Slice, SliceMut, Type, View, ViewMut};
 use crate::rules::{
     Accumulate, BasicSlice, Kernel, MatMul, Mul, OpRef, Operator, RowScale, SliceAdjoint,
@@ -12,7 +12,7 @@ use crate::rules::{
 };
 
 /// The kernel of an operator on operands that have the lengths of the result or one element.
-pub(super) fn kernel(op: &OpRef, types: &[&Type], ty: &Type) -> Option<Kernel> {
+pub(in crate::exec::native) fn kernel(op: &OpRef, types: &[&Type], ty: &Type) -> Option<Kernel> {
     let fits = |of: &&Type| of.dtype == ty.dtype && (of.shape == ty.shape || of.size() == 1);
     if !types.iter().all(fits) {
         return None;
@@ -25,7 +25,7 @@ pub(super) fn kernel(op: &OpRef, types: &[&Type], ty: &Type) -> Option<Kernel> {
 }
 
 /// The steps that an operator is, if there are any.
-pub(super) fn quick(
+pub(in crate::exec::native) fn quick(
     op: &OpRef,
     way: FixedWay,
     operands: &[FixedOperand],

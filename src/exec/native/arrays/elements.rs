@@ -13,16 +13,16 @@ use smallvec::SmallVec;
 
 use super::element_change::{MOST_INDICES, reads_element};
 use super::frame::ElementAddress;
-use super::run::NativeRun;
-use super::translate::{ArgumentElements, Translator};
-use super::unsupported::{Translated, Unsupported};
+use crate::exec::native::run::NativeRun;
+use crate::exec::native::translate::{ArgumentElements, Translator};
+use crate::exec::native::unsupported::{Translated, Unsupported};
 use crate::ir::{Block, Expression, ScalarOperator, ValueId};
 use crate::rules::OpRef;
 
 impl Translator<'_> {
     /// Loads where the elements of arguments are of which loops read elements. They stay there: the
     /// caller has the arguments as long as the run goes on, so that nobody changes them either.
-    pub(super) fn load_addresses(&mut self) -> Translated {
+    pub(in crate::exec::native) fn load_addresses(&mut self) -> Translated {
         let function = self.function;
         let mut read: Vec<ValueId> = Vec::new();
         for &block in self.cfg.order().iter().filter(|&&b| self.cfg.in_cycle(b)) {
@@ -61,12 +61,16 @@ impl Translator<'_> {
     }
 
     /// The number of axes of a value that is an array or a number, else 0.
-    pub(super) fn axes(&self, id: ValueId) -> usize {
+    pub(in crate::exec::native) fn axes(&self, id: ValueId) -> usize {
         self.function.kind(id).array().map_or(0, |ty| ty.ndim())
     }
 
     /// A field of the address of an array's elements, in the frame.
-    pub(super) fn address(&mut self, place: usize, field: usize) -> Translated<Value> {
+    pub(in crate::exec::native) fn address(
+        &mut self,
+        place: usize,
+        field: usize,
+    ) -> Translated<Value> {
         let at = place * size_of::<ElementAddress>() + field;
         let at = i32::try_from(at).map_err(|_| Unsupported("too many arrays"))?;
         let addresses = offset_of!(NativeRun<'_>, addresses) as i32;
@@ -75,13 +79,20 @@ impl Translator<'_> {
     }
 
     /// The length of an axis of an array whose elements have an address.
-    pub(super) fn axis_length(&mut self, place: usize, axis: usize) -> Translated<Value> {
+    pub(in crate::exec::native) fn axis_length(
+        &mut self,
+        place: usize,
+        axis: usize,
+    ) -> Translated<Value> {
         let field = offset_of!(ElementAddress, lengths) + axis * size_of::<usize>();
         self.address(place, field)
     }
 
     /// Writes the indices of an element of an array, one for each axis.
-    pub(super) fn indices(&mut self, ids: &[ValueId]) -> Translated<SmallVec<[Value; 1]>> {
+    pub(in crate::exec::native) fn indices(
+        &mut self,
+        ids: &[ValueId],
+    ) -> Translated<SmallVec<[Value; 1]>> {
         let index = |&id: &ValueId| {
             let index = self.read(id)?;
             Ok(self.cursor.ins().uextend(I64, index))
@@ -92,7 +103,7 @@ impl Translator<'_> {
     /// Writes the position of an element, in C order, and whether all its indices but the first are below
     /// the lengths of their axes; `None` if there are no others. It is within the array then if the position
     /// is below the number of elements.
-    pub(super) fn position(
+    pub(in crate::exec::native) fn position(
         &mut self,
         of: ValueId,
         place: usize,
@@ -116,7 +127,11 @@ impl Translator<'_> {
 
     /// Writes whether a position, as [`position`](Self::position) gives it, is within an array of so many
     /// elements.
-    pub(super) fn is_within(&mut self, position: (Value, Option<Value>), count: Value) -> Value {
+    pub(in crate::exec::native) fn is_within(
+        &mut self,
+        position: (Value, Option<Value>),
+        count: Value,
+    ) -> Value {
         let ins = self.cursor.ins();
         let is_below = ins.icmp(IntCC::UnsignedLessThan, position.0, count);
         match position.1 {
@@ -126,7 +141,7 @@ impl Translator<'_> {
     }
 
     /// Writes the address of the element at a position.
-    pub(super) fn element_at(&mut self, start: Value, position: Value) -> Value {
+    pub(in crate::exec::native) fn element_at(&mut self, start: Value, position: Value) -> Value {
         let bytes = self.cursor.ins().ishl_imm_u(position, 3);
         self.cursor.ins().iadd(start, bytes)
     }
@@ -134,7 +149,7 @@ impl Translator<'_> {
     /// Writes an integer made an index and the element of an argument that it is the index of, if the
     /// instructions from here on are these: one comparison with the length does for both. The number of the
     /// second instruction then.
-    pub(super) fn indexed_element(
+    pub(in crate::exec::native) fn indexed_element(
         &mut self,
         here: &Block,
         number: usize,
@@ -167,7 +182,7 @@ impl Translator<'_> {
     /// Writes an element of an array: a load where the indices are in range, else the operator, which says
     /// what is wrong. Of an argument with one axis, the index may be that of an integer that nobody has
     /// compared yet, with where to leave if it cannot be one.
-    pub(super) fn element(
+    pub(in crate::exec::native) fn element(
         &mut self,
         op: &OpRef,
         args: &[ValueId],

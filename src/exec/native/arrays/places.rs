@@ -12,7 +12,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::word::Word;
+use crate::exec::native::word::Word;
 use crate::ir::{Cfg, Expression, Function, Liveness, ValueId};
 use crate::order;
 
@@ -21,13 +21,13 @@ const MOST: usize = 1000;
 
 /// A place, and whether what is there is read for the last time.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Use {
-    pub(super) place: usize,
-    pub(super) last: bool,
+pub(in crate::exec::native) struct Use {
+    pub(in crate::exec::native) place: usize,
+    pub(in crate::exec::native) last: bool,
 }
 
 /// The place of each value that is an array, by value, and how many places there are.
-pub(super) fn places(function: &Function) -> (Vec<Option<u32>>, usize) {
+pub(in crate::exec::native) fn places(function: &Function) -> (Vec<Option<u32>>, usize) {
     let leaders = shared(function);
     let mut numbers: Vec<Option<u32>> = vec![None; function.kinds.len()];
     let mut count = 0;

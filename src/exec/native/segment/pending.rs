@@ -3,18 +3,18 @@
 //! A [`Segment`] is written when something comes that touches arrays in another way, or that may leave:
 //! what can fail keeps its order. Single numbers are put into slots of the segment's own at once.
 
-use super::arrays::OPERATOR;
-use super::frame::ArrayStep;
-use super::places::Use;
-use super::segment::{PendingSegment, Segment, SegmentInstruction, SegmentOperand};
-use super::translate::Translator;
-use super::unsupported::Translated;
+use super::{PendingSegment, Segment, SegmentInstruction, SegmentOperand};
+use crate::exec::native::arrays::OPERATOR;
+use crate::exec::native::arrays::frame::ArrayStep;
+use crate::exec::native::arrays::places::Use;
+use crate::exec::native::translate::Translator;
+use crate::exec::native::unsupported::Translated;
 use crate::ir::ValueId;
 use crate::rules::OpRef;
 
 impl Translator<'_> {
     /// Lets an operator wait.
-    pub(super) fn wait(
+    pub(in crate::exec::native) fn wait(
         &mut self,
         op: &OpRef,
         args: &[ValueId],
@@ -48,13 +48,13 @@ impl Translator<'_> {
     }
 
     /// Writes what waits.
-    pub(super) fn write_pending(&mut self) {
+    pub(in crate::exec::native) fn write_pending(&mut self) {
         self.write_segment();
         self.write_fixed();
     }
 
     /// Writes the segment that waits.
-    pub(super) fn write_segment(&mut self) {
+    pub(in crate::exec::native) fn write_segment(&mut self) {
         let PendingSegment { instructions, .. } = std::mem::take(&mut self.pending);
         let count = instructions.len();
         if count > 0 {

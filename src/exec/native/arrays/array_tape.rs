@@ -29,7 +29,11 @@ thread_local! {
 ///
 /// # Errors
 /// [`Error::Memory`].
-pub(super) fn overwrite(to: &mut Option<Array>, shape: &[usize], from: Slice<'_>) -> Result<()> {
+pub(in crate::exec::native) fn overwrite(
+    to: &mut Option<Array>,
+    shape: &[usize],
+    from: Slice<'_>,
+) -> Result<()> {
     let from = View::new(shape, from);
     match to {
         Some(array) => array.assign(from)?,
@@ -38,7 +42,7 @@ pub(super) fn overwrite(to: &mut Option<Array>, shape: &[usize], from: Slice<'_>
     Ok(())
 }
 
-pub(super) fn missing() -> Error {
+pub(in crate::exec::native) fn missing() -> Error {
     Error::Value("an array is read before it is defined".into())
 }
 
@@ -52,7 +56,7 @@ enum TapeEntry {
 
 /// Arrays, of which the last is taken first.
 #[derive(Debug, Default)]
-pub(super) struct ArrayTape {
+pub(in crate::exec::native) struct ArrayTape {
     entries: Vec<TapeEntry>,
     doubles: Vec<f64>,
     singles: Vec<f32>,
@@ -61,7 +65,7 @@ pub(super) struct ArrayTape {
 
 impl ArrayTape {
     /// Empty tapes, so many.
-    pub(super) fn take(count: usize) -> Vec<Self> {
+    pub(in crate::exec::native) fn take(count: usize) -> Vec<Self> {
         if count == 0 {
             return Vec::new();
         }
@@ -71,7 +75,7 @@ impl ArrayTape {
     }
 
     /// Keeps tapes for this thread's next run.
-    pub(super) fn keep(mut tapes: Vec<Self>) {
+    pub(in crate::exec::native) fn keep(mut tapes: Vec<Self>) {
         if tapes.is_empty() {
             return;
         }
@@ -96,7 +100,7 @@ impl ArrayTape {
     ///
     /// # Errors
     /// [`Memory`](crate::Error::Memory).
-    pub(super) fn copy(&mut self, array: &Array) -> Result<bool> {
+    pub(in crate::exec::native) fn copy(&mut self, array: &Array) -> Result<bool> {
         let elements = array.elements();
         if elements.len() * array.dtype().size() > COPIED {
             return Ok(false);
@@ -127,7 +131,7 @@ impl ArrayTape {
     ///
     /// # Errors
     /// [`Memory`](crate::Error::Memory).
-    pub(super) fn push(&mut self, array: Array) -> Result<()> {
+    pub(in crate::exec::native) fn push(&mut self, array: Array) -> Result<()> {
         reserve::grow(&mut self.entries, 1)?;
         reserve::grow(&mut self.whole, 1)?;
         self.entries.push(TapeEntry::Whole);
@@ -139,7 +143,7 @@ impl ArrayTape {
     ///
     /// # Errors
     /// [`Value`](crate::Error::Value) if there is none, [`Memory`](crate::Error::Memory).
-    pub(super) fn pop(&mut self, to: &mut Option<Array>) -> Result<()> {
+    pub(in crate::exec::native) fn pop(&mut self, to: &mut Option<Array>) -> Result<()> {
         match self.entries.pop().ok_or_else(missing)? {
             TapeEntry::Whole => {
                 *to = Some(self.whole.pop().ok_or_else(missing)?);
