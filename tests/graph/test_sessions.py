@@ -1,8 +1,8 @@
 """Long sequences of calls on one graph, each compared with formulas in NumPy.
 
 Leaves change in length and value; passes from several roots, programs, optimizers, training, hooks
-and errors come in between. After 32 passes a root keeps a program (``src/graph/program/kept_program.rs``),
-so a rule makes many.
+and errors come in between. After 32 passes a root keeps a program
+(``src/graph/program/kept_program.rs``), so a rule makes many.
 """
 
 from typing import Any
