@@ -5,6 +5,10 @@ A program has some of these ``SORTS`` only, so that most stay short and are held
 by series, which arrays lose.
 """
 
+import random
+
+from whole_pieces import WholePieces
+
 SORTS = ["tuples", "dicts", "objects", "texts", "nones", "extremes", "sequences", "calls", "ends"]
 EXTREMES = ["float('inf')", "-float('inf')", "float('nan')", "-0.0", "5e-324", "1e308", "2**70"]
 EXTREMES += ["-(2**63)", "2**63 - 1", "1e16", "2**53 + 1"]
@@ -73,10 +77,10 @@ class Scope:
             self.maybe |= {name for name in self.kinds if name not in other.kinds}
 
 
-class Pieces:
+class Pieces(WholePieces):
     """Statements and expressions of these sorts; ``Program`` has the others."""
 
-    def draw_sorts(self):
+    def draw_sorts(self, seed):
         """Which sorts a program has, with what they need above the function."""
         self.sorts = {sort for sort in SORTS if self.chance(0.25)}
         if self.chance(0.12):
@@ -84,6 +88,12 @@ class Pieces:
             self.sorts = (self.sorts - {"extremes"}) | {"arrays"}
             if self.chance(0.5):
                 self.sorts.add("tables")
+        # Drawn apart, so that a program without them is what it was for its seed.
+        apart = random.Random(-1 - seed)
+        if "arrays" in self.sorts and apart.random() < 0.5:
+            self.sorts.add("integers")
+        if apart.random() < 0.06:
+            self.sorts = (self.sorts - {"extremes"}) | {"grids"}
         if "arrays" in self.sorts:
             self.lines.append("import numpy as np")
         if "objects" in self.sorts:
@@ -115,6 +125,8 @@ class Pieces:
             "sequences": [self.of_sequence],
             "arrays": [self.element],
             "tables": [self.table_element, self.table_element],
+            "integers": [self.of_integers, self.of_integers],
+            "grids": [self.of_grid, self.of_grid],
             "calls": [self.called, self.called],
         }
         return [maker for sort in sorted(self.sorts) for maker in makers.get(sort, ())]

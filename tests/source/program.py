@@ -32,7 +32,7 @@ class Program(Pieces):
         self.names = 0
         self.loops = 0
         self.lines = ["import math"] if self.functions_of_math else []
-        self.draw_sorts()
+        self.draw_sorts(seed)
         helpers = {}
         for k in range(self.pick([0, 0, 1, 2])):
             self.function(f"h{k}", ["a", "b"], Scope({"a": "number", "b": "number"}, helpers), 1)
@@ -238,6 +238,8 @@ class Program(Pieces):
         defaults = [f"{p}=2.0" if p == "b" and self.chance(0.3) else p for p in parameters]
         self.write(0, f"def {name}({', '.join(defaults)}):")
         loops, self.loops = self.loops, 0
+        if name == "f":
+            self.begin(scope, 1)
         self.block(scope, 1, depth, self.random.randrange(2, 6), False)
         self.write(1, f"return {self.result(scope)}")
         self.loops = loops
@@ -245,6 +247,8 @@ class Program(Pieces):
     def result(self, scope):
         used = [n for n in scope.kinds if n not in scope.maybe and n != "flag"]
         picked = self.random.sample(used, min(3, len(used)))
+        if found := self.whole_result(scope):
+            return f"{found} + {' + '.join([f'{n} * 0.5' for n in picked])}"
         if self.chance(0.1):
             return " + ".join(picked)
         return " + ".join([f"{n} * {self.pick(FLOATS)}" for n in picked])
@@ -264,6 +268,7 @@ class Program(Pieces):
             return self.leave(scope, indent, loop)
         simple = [self.assign, self.assign, self.assign, self.augment, self.augment, self.swap]
         simple += [self.make_list, self.change_list, self.unpack, *self.pieces()]
+        simple += self.whole_makers() * 4
         self.pick(simple)(scope, indent)
         return False
 

@@ -311,3 +311,18 @@ def indices_whose_sums_have_effects(x, n=9):
             table[i][j] *= math.exp(x)
         total += table[i][1] * counting.count
     return total
+
+
+@at(0.7123, 4)
+@at(-0.7123, 0)
+def another_kind_in_a_later_loop(x, n):
+    table = [[x] * 9 for _ in range(9)]
+    for i in range(1, 9):
+        for j in range(1, 9):
+            table[i][j] = 0.3 * i - table[i - 1][j - 1] * table[i][j - 1]
+    for i in range(9):
+        table[i][n] = i
+    for i in range(9):
+        table[n][i] = True
+    whole = sum([3.0 if type(one) is int else 1.0 for one in table[1]])
+    return sum([sum(row) * (k + 1) for k, row in enumerate(table)]) * whole

@@ -15,6 +15,7 @@ import ast
 from collections import Counter
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -185,9 +186,12 @@ class Tables(Grown):
         return all(count[row.address] == 1 for row in contents.items)
 
     def make_table(self, address: int, node: ast.AST) -> None:
-        """Makes an array of a list of lists."""
+        """Makes an array of a list of lists; in one that is made, numbers of more kinds find place."""
         self.tabled = True
         contents: Any = self.state.heap[address]
+        if isinstance(contents, TableContents):
+            self._widen(address, contents, node)
+            return
         rows, block = _rows(self.state, contents), self.state.block
         shape = (len(rows), len(rows[0].items))
         kinds = dict.fromkeys(str(kind_of(item)) for row in rows for item in row.items)
@@ -201,6 +205,13 @@ class Tables(Grown):
         self.state.heap[address] = TableContents(
             tuple(kinds), shape, values, of_kinds, contents.external
         )
+
+    def _widen(self, address: int, table: TableContents, node: ast.AST) -> None:
+        """Numbers of the kinds that were seen find place in a table that a loop before made."""
+        kinds = dict.fromkeys((*table.kinds, *self._kinds[address]))
+        rows, columns = table.shape
+        which = table.which or self._new_array([[Known(0.0)] * columns] * rows, node)
+        self.state.heap[address] = replace(table, kinds=tuple(kinds), which=which)
 
     def _new_array(self, rows: list[list[Any]], node: ast.AST) -> Any:
         made: Any = self.new_list([self.new_list(row) for row in rows])
