@@ -25,6 +25,7 @@ from ..abstract.values import (
     Number,
     Recorded,
     Reference,
+    Tuple,
     is_integers,
     kind_of,
 )
@@ -48,10 +49,23 @@ def is_fresh(function: Any, args: Sequence[Any], keywords: Mapping[str, Any]) ->
     """Whether what a call of a function of NumPy's gives shares no memory with its arguments."""
     if isinstance(function, np.ufunc) or getattr(function, "__module__", "") == "_operator":
         return True
+    name = getattr(function, "__name__", "")
+    if name == "_item":
+        # What arrays and lists of places pick is a copy, what integers and slices do a view.
+        parts = args[1].items if isinstance(args[1], Tuple) else args[1:2]
+        return any(map(_are_places, parts))
     # The sixth argument of ``astype`` is ``copy`` too.
     copies = keywords.get("copy", args[5] if len(args) > 5 else Known(True))
     always = isinstance(copies, Known) and copies.object is True
-    return always and getattr(function, "__name__", "") in FRESH
+    return always and name in FRESH
+
+
+def _are_places(index: Any) -> bool:
+    """Whether an index is an array or a list of places, or a mask."""
+    found = index.object if isinstance(index, Known) else index
+    if isinstance(found, Recorded):
+        return bool(found.variable.shape)
+    return isinstance(found, Reference | list) or bool(getattr(found, "shape", ()))
 
 
 def made_by(walker: Walker, function: Any, value: Any, node: ast.AST) -> Any:
