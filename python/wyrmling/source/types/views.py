@@ -42,6 +42,8 @@ def looked_up(walker: Walker, value: Any, node: ast.AST) -> Any:
         return walker.distribute(value, lambda one: looked_up(walker, one, node), node)
     if not isinstance(value, View):
         return value
+    if isinstance(value.owner, Reference):
+        walker.contents(value.owner, node)  # No object is refused, as of names that meet others.
     return walker.array_item(looked_up(walker, value.owner, node), value.index, node)
 
 
