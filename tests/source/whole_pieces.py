@@ -9,8 +9,8 @@ COUNT, SIDE = 3, 9
 
 
 class WholePieces:
-    """Statements and expressions of these sorts. A program that has them begins with some, and most of
-    its statements are of them.
+    """Statements and expressions of these sorts. A program that has them begins with some, and
+    most of its statements are of them.
     """
 
     def whole_makers(self):

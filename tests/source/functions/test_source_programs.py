@@ -24,6 +24,14 @@ def test_programs(first):
     assert all(ran[mode] > COUNT // BLOCKS / 2 for mode in random_programs.MODES), ran
 
 
+@pytest.mark.parametrize("seed", [101089, 150004])
+def test_arrays_of_integers_and_lists_of_lists(seed):
+    # A view whose array is gone where paths meet; a table that gets numbers of another kind later.
+    made, said = random_programs.run(seed, ["source"])
+    assert {"integers", "grids"} & made.sorts
+    assert said["source"][0] != "fault", said
+
+
 def test_a_seed_makes_one_program():
     assert program.Program(5).text == program.Program(5).text
     assert len({program.Program(seed).text for seed in range(50)}) == 50
