@@ -186,7 +186,7 @@ class Tables(Grown):
         return all(count[row.address] == 1 for row in contents.items)
 
     def make_table(self, address: int, node: ast.AST) -> None:
-        """Makes an array of a list of lists, or lets one that is made have more kinds of numbers."""
+        """Makes an array of a list of lists, or has one that is made take numbers of more kinds."""
         self.tabled = True
         contents: Any = self.state.heap[address]
         if isinstance(contents, TableContents):
