@@ -195,7 +195,7 @@ class WholePieces:
         ]
         if other:
             forms += ["{}", "[r[:] for r in {}]", "[list(r) for r in {}]", "{}[::-1]", "list({})"]
-        self.write(indent, f"{name} = {self.pick(forms).format(other)}")
+        self.write(indent, f"{name} = {self.pick(forms).replace('{}', other or '')}")
         scope.things[name] = "grid"
 
     def change_grid(self, scope, indent):
