@@ -384,3 +384,9 @@ def test_every_deviation_that_is_listed_is_one():
             list(deviations(name, wy.Variable))
     unused = [deviation for k, deviation in enumerate(DEVIATIONS) if k not in USED]
     assert not unused
+
+
+def test_pad_by_more_than_an_array_has():
+    """``np.arange`` of such a length is empty, and no error."""
+    with pytest.raises(ValueError, match=r"too big|Maximum"):
+        np.pad(wy.Variable([1.0, 2.0]), (2**63 - 1, 0), "linear_ramp")

@@ -1,8 +1,10 @@
 """Operators of Python on variables: as on NumPy's arrays, with the right gradients."""
 
+import array
 import enum
 import math
 import operator
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -143,6 +145,46 @@ def test_foreign_types_are_asked(f):
     for other in ("text", None, {}, 1j, Fraction(1, 2)):
         with pytest.raises(TypeError, match="unsupported operand"):
             f(mask, other)
+
+
+class Equal:
+    """A number that has an answer of its own."""
+
+    def __float__(self):
+        return 0.5
+
+    def __eq__(self, other):
+        return "equal"
+
+    def __ne__(self, other):
+        return "unequal"
+
+
+@pytest.mark.parametrize("other", [Fraction(1, 2), Decimal("0.5"), 0.5 + 0j], ids=str)
+def test_equality_with_numbers_of_other_classes(other):
+    """Where both sides have no answer, Python says that they are unequal."""
+    for mode in ("trace", "auto"):
+        assert wy.grad(lambda x: 2.0 * x if x == other else 3.0 * x, mode=mode)(0.5) == 2.0
+        assert wy.grad(lambda x: 2.0 * x if other != x else 3.0 * x, mode=mode)(0.5) == 3.0
+        assert wy.grad(lambda x: 2.0 * x if x in (None, other) else x, mode=mode)(0.5) == 2.0
+        assert wy.grad(lambda x: 2.0 * x if x == other else 3.0 * x, mode=mode)(0.25) == 3.0
+    for v in (wy.Variable(0.5), wy.Variable([0.5]), wy.Input(0.5), wy.Variable([0.5]) > 0.0):
+        for f in (operator.eq, operator.ne):
+            with pytest.raises(
+                TypeError, match=f"equal: expected a number .*{type(other).__name__}"
+            ):
+                f(v, other)
+
+
+def test_equality_with_buffers_and_other_objects():
+    v = wy.Variable([0.5])
+    for buffer in (array.array("d", [0.5]), memoryview(np.array([0.5])), bytearray(b"a")):
+        with pytest.raises(TypeError, match="not_equal: expected a number"):
+            operator.ne(v, buffer)
+    for thing in (None, "0.5", b"a", {}, float, Fraction, object()):
+        assert (v == thing) is False
+        assert (v != thing) is True
+    assert (v == Equal(), v != Equal()) == ("equal", "unequal")
 
 
 def test_in_place():

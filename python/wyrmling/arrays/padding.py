@@ -87,6 +87,8 @@ def _ramp(x: Variable, axis: int, widths: tuple[int, int], ends: tuple[Any, Any]
     shape = [-1 if k == axis else 1 for k in range(x.ndim)]
     made = []
     for edge, width, end in ((first, widths[0], ends[0]), (last, widths[1], ends[1])):
+        # Of a width that no array has NumPy's ``arange`` is empty, and ``empty`` an error.
+        width = np.empty(width).size
         steps = (np.arange(width) / max(width, 1)).astype(x.dtype).reshape(shape)
         made.append(end + (edge - end) * steps)
     return [made[0], x, made[1][along(axis, slice(None, None, -1))]]

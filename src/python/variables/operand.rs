@@ -11,7 +11,9 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
 
 use super::length::{self, PyLength};
 use super::plain::{Outer, carries};
-use super::python_numbers::{as_python, beside_integer, beside_sequence, is_python_number};
+use super::python_numbers::{
+    as_python, beside_integer, beside_other, beside_sequence, is_python_number,
+};
 use super::variable::PyVariable;
 use crate::array::{Array, DType};
 use crate::error::Result;
@@ -373,7 +375,7 @@ pub(in crate::python) fn comparison<'py>(
             Ok(PyBool::new(py, z.item()? != 0.0).to_owned().into_any())
         }
         Some(z) => answer(py, z),
-        None => Ok(py.NotImplemented().into_bound(py)),
+        None => beside_other(op.name(), left, right),
     }
 }
 

@@ -4,11 +4,13 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
-use pyo3::types::{PyFloat, PyInt};
+use pyo3::types::{PyBytes, PyFloat, PyInt, PyMemoryView};
 
 use super::variable::PyVariable;
 use crate::array::DType;
 use crate::python::interop::convert;
+use crate::python::interop::error::takes_no_variable;
+use crate::python::interop::once::intern;
 
 /// Whether an object is one of Python's numbers, or a variable that stands for one. NumPy's are
 /// arrays without axes.
@@ -114,6 +116,53 @@ pub(in crate::python) fn beside_integer<'py>(
     {
         return Ok(None);
     }
+    python_compared(name, node.item()?, integer).map(Some)
+}
+
+/// The comparison with an object that is no operand: `NotImplemented`, so that Python asks the object.
+///
+/// To Python two such answers to `==` mean "unequal", which numbers of another class (`Fraction`,
+/// `Decimal`, `complex`) need not be, nor those in a buffer (`array.array`): a Python float is compared
+/// as Python does, and anything else is refused, unless the object itself has an answer.
+pub(in crate::python) fn beside_other<'py>(
+    name: &str,
+    left: &Bound<'py, PyVariable>,
+    right: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (py, kind) = (left.py(), right.get_type());
+    let method = match name {
+        "equal" => intern!(py, "__eq__"),
+        "not_equal" => intern!(py, "__ne__"),
+        _ => return Ok(py.NotImplemented().into_bound(py)),
+    };
+    let is_text = right.is_instance_of::<PyBytes>();
+    let has_numbers = kind.hasattr(intern!(py, "__float__"))?
+        || kind.hasattr(intern!(py, "__complex__"))?
+        || (!is_text && PyMemoryView::from(right).is_ok());
+    if !has_numbers {
+        return Ok(py.NotImplemented().into_bound(py));
+    }
+    let node = left.get().node()?;
+    if left.get().number && !node.settable() {
+        return python_compared(name, node.item()?, right);
+    }
+    let answer = kind.getattr(method)?.call1((right, left))?;
+    if answer.is(py.NotImplemented()) {
+        let text = format!(
+            "{name}: expected a number (a float or an integer) or an array, got {}; convert it by float() or np.asarray()",
+            kind.name()?
+        );
+        return Err(takes_no_variable(py, text, false));
+    }
+    Ok(answer)
+}
+
+/// What Python answers to the comparison of a float.
+fn python_compared<'py>(
+    name: &str,
+    x: f64,
+    other: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
     let by = match name {
         "less" => CompareOp::Lt,
         "less_equal" => CompareOp::Le,
@@ -122,6 +171,5 @@ pub(in crate::python) fn beside_integer<'py>(
         "equal" => CompareOp::Eq,
         _ => CompareOp::Ne,
     };
-    let x = PyFloat::new(left.py(), node.item()?);
-    x.rich_compare(integer, by).map(Some)
+    PyFloat::new(other.py(), x).rich_compare(other, by)
 }
