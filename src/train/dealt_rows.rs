@@ -103,6 +103,11 @@ impl DealtRows {
         self.weights.iter().filter(|weight| **weight > 0).count()
     }
 
+    /// The samples of the group that has the most.
+    pub(super) fn heaviest(&self) -> u32 {
+        self.weights.iter().copied().max().unwrap_or(0)
+    }
+
     /// Gives groups that follow each other to each part, with as many samples as nearly as can be.
     pub(super) fn cut(&mut self) {
         let parts = self.groups.len() as u64;

@@ -12,7 +12,9 @@
 //! matrix factorization with distributed stochastic gradient descent* (KDD 2011).
 //!
 //! What samplers draw for the same table is drawn from the items of the block, too. Items are dealt anew in
-//! each epoch, at random, so over epochs an item is compared with all others as often as without. Users
+//! each epoch, at random, so over epochs an item is compared with all others about as often as without. Parts
+//! have as many samples, so a part with items that many users had has fewer items, each of which is drawn more
+//! often; where a group of items has too many samples for that, there are fewer parts, or none. Users
 //! stay where they are, and so do the cache lines of their rows.
 //!
 //! Rows that share a cache line, such as biases, are dealt together, as a group. Groups of items are a page:
@@ -156,7 +158,12 @@ impl Partition {
         let mut users = IndexColumn::new(feeds, lookups, users, CACHE_LINE, parts)?;
         let items = IndexColumn::new(feeds, lookups, items, PAGE, parts)?;
         let enough = |column: &IndexColumn| column.rows.used() >= LEAST_GROUPS * parts;
-        if !(enough(&users) && enough(&items)) {
+        // A part with a share of all samples that is 1 / parts, of which a group of items has w, has this many of the
+        // groups that parts have on average: (1 - parts * w) / (1 - w). It is to be two thirds at least, so that what
+        // is drawn in its blocks comes half as often again at most.
+        let heaviest = items.rows.heaviest() as usize;
+        let even = (3 * parts - 2).saturating_mul(heaviest) <= feeds.count;
+        if !(enough(&users) && enough(&items) && even) {
             return Ok(None);
         }
         users.rows.cut();

@@ -277,6 +277,19 @@ def test_what_is_wrong_with_parquet(plays: Path, tmp_path: Path) -> None:
         read_interactions(tmp_path / "nothing.parquet")
 
 
+def test_a_panic_of_polars_is_an_error(plays: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class PanicException(BaseException):
+        """As pyo3's."""
+
+    def panics(*_: object, **__: object) -> None:
+        raise PanicException("assertion failed:\nlength")
+
+    hidden(monkeypatch, "pyarrow")
+    monkeypatch.setattr(pl, "read_parquet", panics)
+    with pytest.raises(ValueError, match=r"plays\.parquet: cannot be read .*: assertion failed: l"):
+        read_interactions(plays)
+
+
 def test_without_a_library_parquet_says_what_to_install(
     plays: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

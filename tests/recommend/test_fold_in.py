@@ -138,6 +138,21 @@ def test_other_values_are_refused(values: Any, error: type[Exception], message: 
         fitted("ExplicitMF").fold_in(["i3", "i5"], values=values)
 
 
+def test_ratings_without_a_finite_solution_are_refused() -> None:
+    model = make("ExplicitMF", l2=0.0, l2_bias=0.0).fit(DATA)
+    with pytest.raises(FloatingPointError, match="the solution of values, in single precision, "):
+        model.fold_in(["i3", "i5"], values=[3e38, -3e38])
+    # A mapped file may hold anything, and LAPACK does not end with infinity.
+    for number in (np.nan, np.inf):
+        for name in ("items", "item_bias"):
+            arrays = {**model.fitted.arrays, name: model.fitted.arrays[name].copy()}
+            arrays[name][3] = number
+            other = model._with(replace(model.fitted, arrays=arrays))
+            with pytest.raises(FloatingPointError, match=f"{name}.* an element -?{number}"):
+                other.fold_in(["i3", "i5"], values=[4.0, 3.0])
+            assert np.isfinite(other.fold_in(["i5"], values=[4.0]).query).all()
+
+
 def squared(users, items, user, item, value):  # type: ignore[no-untyped-def]
     return 0.5 * (users[user] @ items[item] - value) ** 2
 

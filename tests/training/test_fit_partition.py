@@ -42,8 +42,11 @@ def test_every_sample_comes_once_and_whole(threads: int, batch_size: int) -> Non
 
 
 @pytest.mark.parametrize("given", [False, True])
-def test_items_are_drawn_as_often_as_without(given: bool) -> None:
+@pytest.mark.parametrize("power", [1, 4])
+def test_items_are_drawn_as_often_as_without(given: bool, power: int) -> None:
+    """Also where half of the samples have items of one page, which fill a block by themselves."""
     users, items = columns()
+    items = (ITEMS * (items / ITEMS) ** power).astype(np.uint32)
     # User 3 knows every item but one, which lies in another worker's part every other epoch.
     known = np.full(ITEMS - 1, 3, np.uint32), np.delete(np.arange(ITEMS, dtype=np.uint32), 777)
     sampler = wy.sampling.Uniform(ITEMS)
@@ -77,7 +80,7 @@ def test_no_update_is_lost_but_at_the_end_of_an_epoch(threads: int) -> None:
     epochs, batch_size = 5, 16
     rng = np.random.default_rng(1)
     users = (USERS * rng.random(5 * SAMPLES) ** 4).astype(np.uint32)
-    items = (ITEMS * rng.random(5 * SAMPLES) ** 4).astype(np.uint32)
+    items = (ITEMS * rng.random(5 * SAMPLES) ** 2).astype(np.uint32)
     of_users, of_items = table(np.zeros(USERS)), table(np.zeros(ITEMS))
     u, i, j = wy.IndexInput([0]), wy.IndexInput([0]), wy.IndexInput([0])
     # The gradient of a row is how often it was looked up.

@@ -56,6 +56,8 @@ def is_missing(value: object) -> bool:
         return True
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return bool(np.isnat(value))
+    if isinstance(value, Decimal):
+        return value.is_nan()
     return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
 

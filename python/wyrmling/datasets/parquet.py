@@ -100,9 +100,9 @@ def _readable(name: str, read: Any) -> Any:
     """What a library reads of a file; its own kinds of errors become ValueErrors."""
     try:
         return read(name)
-    except (MemoryError, KeyboardInterrupt):
+    except (MemoryError, KeyboardInterrupt, SystemExit):
         raise
-    except Exception as error:
+    except BaseException as error:  # what polars raises where it panics is no Exception
         text = " ".join(str(error).split())
         raise ValueError(f"{name}: cannot be read as a parquet file: {text}") from error
 

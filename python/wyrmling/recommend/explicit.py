@@ -16,6 +16,7 @@ from ..array_types import Float32Array, IndexArray
 from ..data import Id
 from .arguments import valued
 from .factors import FactorModel, Loss
+from .files import check_finite
 from .fitted import NewUser
 from .hyperparameters import Bounds, Count
 
@@ -73,6 +74,8 @@ class ExplicitMF(FactorModel):
             KeyError: an item that the model does not know.
             TypeError: one id alone, or what is no id, or no number.
             ValueError: no values, or not one for each item.
+            FloatingPointError: values so large that single precision does not hold the solution,
+                or vectors and biases, of a mapped file, that are not finite.
 
         >>> from wyrmling.data import Interactions
         >>> data = Interactions.from_ids([1, 1, 2, 2], list("abbc"), values=[5, 1, 2, 4])
@@ -98,5 +101,10 @@ class ExplicitMF(FactorModel):
         rows = np.concatenate([vectors, np.ones((count, 1))], axis=1)
         system = np.concatenate([rows, np.diag(np.sqrt(often * l2))])
         right = np.concatenate([rest, np.zeros(width + 1)])
-        found: Float32Array = np.linalg.lstsq(system, right, None)[0].astype(np.float32)
+        # With an infinite number LAPACK does not end.
+        check_finite("items", vectors)
+        check_finite("item_bias with bias", rest)
+        with np.errstate(over="ignore"):
+            found: Float32Array = np.linalg.lstsq(system, right, None)[0].astype(np.float32)
+        check_finite("the solution of values, in single precision,", found)
         return found

@@ -207,6 +207,39 @@ fn what_is_drawn_is_of_the_part_and_each_item_as_often() {
 }
 
 #[test]
+fn an_item_is_drawn_about_as_often_as_others_however_many_samples_have_it() {
+    // A share of the samples has items of the first group.
+    let index = |share: u32| {
+        move |k: u32, below: u32| match k % 100 < share && below == ITEMS {
+            true => any_index(k, 16),
+            false => any_index(k, below),
+        }
+    };
+    let uniform = Sampler::uniform(ITEMS as usize).unwrap();
+    let parts =
+        |share| partition(&feeds(40_000, index(share)), 1000, 2, 10).map(|found| found.parts);
+    assert_eq!([0, 7, 14, 30].map(parts), [Some(8), Some(4), Some(2), None]);
+    for share in [0, 2, 7, 14] {
+        let mut partition = partition(&feeds(40_000, index(share)), 1000, 2, 10).unwrap();
+        let mut rng = stream(7, 1, 1);
+        let (mut drawn, mut of_group) = (0, 0);
+        for epoch in 0..300 {
+            partition.deal(&mut stream(8, 0, epoch));
+            // As many samples of each part.
+            for part in 0..partition.parts {
+                let among = partition.among(part);
+                for _ in 0..200 {
+                    drawn += 1;
+                    of_group += u32::from(uniform.draw_among(&mut rng, None, &among) < 16);
+                }
+            }
+        }
+        let often = f64::from(of_group) / f64::from(drawn) / (16.0 / f64::from(ITEMS));
+        assert!((0.8..1.6).contains(&often), "{share}: {often}");
+    }
+}
+
+#[test]
 fn no_part_is_without_rows() {
     // As many groups as parts, of which one has all samples, or none has any.
     for weights in [
