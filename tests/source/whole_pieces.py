@@ -119,9 +119,9 @@ class WholePieces:
                 indent, f"{name}[{self.pick(['i', '-i', '(i + 1) % 3'])}] {operator} {value}"
             )
         elif self.chance(0.2):
-            one, two = self.pick([("0", "2"), ("1", "-1"), ("n % 3", "0")])
-            if "n" in scope.kinds or "n" not in one:
-                self.write(indent, f"{name}[{one}], {name}[{two}] = {name}[{two}], {name}[{one}]")
+            pairs = [("0", "2"), ("1", "-1"), *([("n % 3", "0")] if "n" in scope.kinds else [])]
+            one, two = self.pick(pairs)
+            self.write(indent, f"{name}[{one}], {name}[{two}] = {name}[{two}], {name}[{one}]")
         elif self.chance(0.3):
             whole = self.pick([f"{name}[:] = {other}", f"{name} += {other}", f"{name} -= 1"])
             self.write(indent, whole)
@@ -208,10 +208,10 @@ class WholePieces:
             a, b = self.cell(scope), self.cell(scope)
             self.write(indent, f"{name}{a}, {name}{b} = {name}{b}, {name}{a}")
         elif how == 1:
-            a, b = self.pick(["0", "n % 9", "5"]), self.pick(["2", "-1", "n"])
-            if "n" in scope.kinds or "n" not in a + b:
-                text = f"{name}[{a}], {name}[{b}] = {name}[{b}], {name}[{a}]"
-                self.write(indent, self.pick([text, f"{name}[{a}] = {other}[{b}][:]"]))
+            computed = ["n % 9", "n"] if "n" in scope.kinds else []
+            a, b = self.pick(["0", "5", *computed]), self.pick(["2", "-1", *computed])
+            text = f"{name}[{a}], {name}[{b}] = {name}[{b}], {name}[{a}]"
+            self.write(indent, self.pick([text, f"{name}[{a}] = {other}[{b}][:]"]))
         elif how == 2:
             self.write(indent, f"row = {name}[{self.pick(['1', '-2', '4'])}]")
             self.write(indent, f"row[{self.pick(['0', '-1', '4'])}] {self.pick(['=', '+='])} {one}")
