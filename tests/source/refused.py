@@ -54,7 +54,6 @@ REFUSED = {
     "computed_lengths.returned_as_a_list",
     "computed_lengths.row_is_written_after",
     "grown_lists.view_of_what_is_written_later",
-    "computed_slices.part_is_written_to",
     "computed_slices.truth_of_a_part",
     "containers.argument_grows",
     "containers.argument_is_changed",
