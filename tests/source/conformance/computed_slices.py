@@ -203,3 +203,46 @@ def up_to_the_shorter_of_two_lengths(a):
         v = v / np.sqrt(np.sum(v * v))
         r[k:, k:] -= 2.0 * np.outer(v, np.dot(v, r[k:, k:]))
     return np.sum(r[0] ** 3)
+
+
+@at(V)
+@at(-V)
+@at(3 * V)
+def filled_up_to_a_count(x):
+    n = int(np.sum(x > 0.4))
+    y = np.zeros(5)
+    y[:n] = x[:n]
+    y[n:] = 7
+    y[n:] -= x[n:]
+    y[n:] *= 2.0
+    return (y * np.arange(5)).sum()
+
+
+@at(V)
+@at(3 * V)
+def as_many_values_as_places(x):
+    n = int(np.sum(x > 0.4))
+    y = np.zeros(5)
+    y[:n] = x[:2] * x[0]
+    return y.sum()
+
+
+@at(V)
+@at(-V)
+def parts_of_each_turn(x):
+    y, n = np.zeros((5, 2)), 0
+    while n < 4 and y[n, 0] > -1.0:
+        y[n:] += x[n]
+        y[: n + 1, 1] *= 0.5
+        y[:n] = y[:n] * 2.0
+        n += 1
+    return (y * y).sum()
+
+
+@at(V, 2)
+@at(V, 3)
+def slices_with_names(x, k):
+    tail, pair, rows = np.s_[1:], np.s_[k - 1 : k + 1], np.s_[:, 1]
+    y = x.copy()
+    y[pair] = x[tail][:2]
+    return (y[tail] * x[np.s_[:-1]]).sum() + M[rows].sum() * y[0] + sum([1, 2, 3, 4][pair])

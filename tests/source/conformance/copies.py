@@ -95,3 +95,16 @@ def changed_where_a_mask_of_the_same_array_is(x):
     b = np.stack([x, 2.0 * x])
     b[b[:, 0] > 0.5] *= 2.0
     return b.sum()
+
+
+@at(V)
+@at(-V[::-1])
+def picked_by_places_is_a_copy(x):
+    order = np.arange(len(x))
+    order[2] = 3
+    again, above = order[order % 5], x > 0.5
+    again[1] = 4
+    above[2] = True
+    turned = above[np.argsort(x)]
+    turned[3] = not turned[3]
+    return (x * order).sum() + (x * again).sum() * (x * turned).sum() + (x * above).sum()

@@ -119,3 +119,46 @@ def counted_by_a_closure(x):
         return x[i] + (visit(i + 1) if i < 4 else 0)
 
     return visit(0) * n[0]
+
+
+M = np.array([[0.35, -1.2, 0.7, 0.4], [2.1, 0.9, -0.3, 1.3], [-0.6, 0.2, 1.7, -2.2]])
+
+
+@at(M)
+@at(-M)
+@at(np.abs(M))
+@at(-np.abs(M))
+def elements_by_argwhere(x):
+    total = 0.0
+    for i, j in np.argwhere(x > 0.0):
+        total += x[i, j] ** 2 * (i + 2 * j)
+    return total + len(np.argwhere(x[0] > 0.5)) * x[0, 0]
+
+
+@at(M)
+@at(-M)
+def columns_in_place(x):
+    y, mask = x.copy(), x[0] > 0.0
+    y[:, mask] -= 1
+    y[:, mask] = 0.5 * y[:, mask] + x[..., mask]
+    y[:, np.argsort(x[0])] *= x
+    return (y * y).sum()
+
+
+@at(M)
+@at(-M)
+def columns_after_an_ellipsis(x):
+    y, mask = np.stack([x, 2 * x]), x[0] > 0.0
+    y[..., mask] = 0.5 * y[..., mask]
+    y[..., ~mask] = 3.0
+    return (y * y).sum() + x[..., mask].sum()
+
+
+@at(V)
+@at(V - 0.3)
+def rows_that_are_unpacked(x):
+    first, second = x[x > 0.8][:2]
+    total = first - 2 * second
+    for a, b in x.reshape(3, 2)[x[::2] > 0.5]:
+        total += a * b
+    return total

@@ -281,3 +281,49 @@ def lanes_of_an_axis_that_is_not_there(x):
 def where_of_integers(x, n):
     k = np.where(x > 0, n, 2)
     return x * k**2 + k // 2 + n ** np.where(x > 0, 1, n)
+
+
+@at(M)
+@at(
+    np.array(
+        [[1.0, 2.0, 9.0, 4.0], [2.0, 1.0, 0.5, 7.0], [9.0, 1.0, 1.0, 3.0], [4.0, 7.0, 3.0, 1.0]]
+    )
+)
+def shortest_paths_in_a_list(w):
+    n = len(w)
+    lengths, done = [math.inf] * n, [False] * n
+    lengths[0] = 0.0
+    for _ in range(n):
+        here, least = -1, math.inf
+        for i in range(n):
+            if not done[i] and lengths[i] < least:
+                here, least = i, lengths[i]
+        done[here] = True
+        for i in range(n):
+            if lengths[here] + w[here, i] < lengths[i]:
+                lengths[i] = lengths[here] + w[here, i]
+    return sum(lengths)
+
+
+@at(M, V)
+def layer_of_floats_and_elements(w, x):
+    hidden = [0.0] * 3
+    for i in range(3):
+        for j in range(3):
+            hidden[i] += w[i][j] * x[j]
+        hidden[i] = math.tanh(hidden[i])
+    return sum(hidden)
+
+
+@at(V)
+@at(-V)
+def put_where_counts_say(x):
+    counts = [0, 0]
+    for v in x:
+        counts[int(v > 0.5)] += 1
+    places, found = [0, counts[0]], [0.0] * 4
+    for v in x:
+        k = int(v > 0.5)
+        found[places[k]] = v
+        places[k] += 1
+    return sum(i * v for i, v in enumerate(found))

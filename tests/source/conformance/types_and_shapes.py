@@ -49,3 +49,9 @@ def an_array_made_double(x):
 def counts_as_ends(x):
     n = np.count_nonzero(x > 0.5)
     return x[:n].sum() / n + x[n:].sum() * 3
+
+
+@at(M)
+def sizes_along_axes(x):
+    repeated = np.repeat(x[:1], np.size(x, 1), axis=0)
+    return repeated.sum() * np.size(x) + x[0, 1] * np.size(x, axis=-1)

@@ -493,16 +493,3 @@ def knapsack(x):
             total += x[i] * best[i, room]
             room -= sizes[i - 1]
     return total + best[3, room:].sum()
-
-
-@at(V)
-@at(-V[::-1])
-def picked_by_places_is_a_copy(x):
-    order = np.arange(len(x))
-    order[2] = 3
-    again, above = order[order % 5], x > 0.5
-    again[1] = 4
-    above[2] = True
-    turned = above[np.argsort(x)]
-    turned[3] = not turned[3]
-    return (x * order).sum() + (x * again).sum() * (x * turned).sum() + (x * above).sum()

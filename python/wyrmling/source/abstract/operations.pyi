@@ -399,8 +399,8 @@ class Operations:
     def smaller(self, left: Any, right: Any, node: ast.AST) -> Any:
         """The smaller of two numbers (``iteration.py``)."""
 
-    def position(self, index: Any, length: int, node: ast.AST) -> int:
-        """An index that is known, within a length (``containers.py``)."""
+    def position(self, index: Any, items: Sequence[Any], node: ast.AST) -> int:
+        """An index of one of these that is known (``containers.py``)."""
 
     def listed(
         self, over: Any, node: ast.AST, change: Callable[[Any], Any] = lambda item: item

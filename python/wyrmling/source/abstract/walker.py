@@ -96,6 +96,8 @@ class Walker(Raising):
         # where the index may be known in each run of a loop. Whether one got a length that is known
         # for arrays of the lengths that were seen; whether a condition is.
         self.loosens, self.unsettled, self.measured = True, False, False
+        # The states in which the loops were entered that are being written, the outermost first.
+        self.entries: list[State] = []
         # Whether reading ended because of MOST_WORK.
         self.exhausted = False
         # Whether the function does something of which tracing gives another result, or refuses it.

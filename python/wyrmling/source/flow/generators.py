@@ -226,7 +226,7 @@ class Generators(Walker):
         def item(at: Any) -> Any:
             if before is not None and self.state.heap.get(column.address) != before:
                 self.refuse(node, "a change of what is gone through", "go through a copy")
-            return items[self.position(at, len(items), node)]
+            return items[self.position(at, items, node)]
 
         return Known(len(items)), item
 

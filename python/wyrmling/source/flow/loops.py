@@ -27,6 +27,7 @@ from ..abstract.restarts import NeedsConstant, Restart, Structural
 from ..abstract.values import Known, sources_of
 from ..abstract.walker import COMPUTED_INDEX, CONFLICT, LONGEST_UNROLLED, LOST, SETTLES, Walker
 from ..text.refuse import SourceError
+from ..types.computed_slices import SLICE_STORE
 from ..types.tables import Tabled
 from ..types.texts import IN_A_LOOP, PRINT_IN_A_LOOP
 
@@ -147,9 +148,15 @@ class Loops(Walker):
                 except NeedsConstant:
                     if not builds:
                         raise
-        if not builds:
-            return self._each_apart(code, turns, need)
         entry, block, marks = self.state, self.state.block, self._marks()
+        if not builds:
+            try:
+                return self._each_apart(code, turns, need)
+            except NeedsConstant:
+                if need.what != SLICE_STORE:
+                    raise
+            self._rewind(entry, block, marks)
+            return self._growing(code, True)
         ways = [
             lambda: self._each_apart(code, turns, need),
             lambda: self._growing(code, indexed),
@@ -165,9 +172,16 @@ class Loops(Walker):
         except (NeedsConstant, SourceError) as error:
             if isinstance(error, NeedsConstant) and sources_of(error.value):
                 raise
+            first = error
         self._rewind(entry, block, marks)
         self.work = work
-        return ways[1]()
+        try:
+            return ways[1]()
+        except SourceError:
+            if self.entries and isinstance(first, NeedsConstant):
+                # The turns of a loop around this one can perhaps be written by themselves.
+                raise first from None
+            raise
 
     def _growing(self, code: LoopCode, indexed: bool) -> LoopEnds:
         """A loop in which lists have lengths that are computed; ``indexed`` if those whose items

@@ -119,6 +119,10 @@ class Statements(Walker):
         plain = not any(isinstance(one, ast.Starred) for one in target.elts)
         if ways and plain and all(isinstance(one, Tuple) or is_none(one) for one in ways):
             items = [self._item_of(value, at, target) for at in range(len(target.elts))]
+        elif plain and (self.grown(value) or getattr(self.array_of(value), "computed", False)):
+            fits = self.compare("Eq", self.length(value, target), Known(len(target.elts)), target)
+            self.guard(fits, "as many values as names are needed", target, ValueError)
+            items = [self.item(value, Known(at), target) for at in range(len(target.elts))]
         else:
             items = self.items(value, target)
         # What is assigned later is in use while a part of the target is assigned.

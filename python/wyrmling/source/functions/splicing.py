@@ -158,6 +158,9 @@ class Splicing(Creation):
         if function is np.isscalar and self.computed(args[0]):
             self.ask_kind(args[0])
             return Known(kind_of(args[0]) is not None)
+        axis = keywords.get("axis", args[1] if len(args) == 2 else None)
+        if function is np.size and axis is not None and args and self.is_array(args[0]):
+            return self.item(self.attribute(args[0], "shape", node), axis, node)
         if function in (np.shape, np.size, np.ndim) and len(args) == 1:
             if self.is_array(args[0]):
                 return self.attribute(args[0], name, node)

@@ -39,6 +39,7 @@ from ..types.integer_arrays import integer_of
 
 OF_INTEGERS = (np.searchsorted, np.digitize, np.unravel_index, np.clip, np.where)
 """Functions that give integers of NumPy's."""
+PLACES = (np.argwhere, np.flatnonzero, np.nonzero)
 OF_TYPES = (np.iscomplexobj, np.isrealobj, np.issubdtype, np.promote_types, np.result_type)
 OF_SHAPES = (np.diag_indices_from, np.tril_indices_from, np.triu_indices_from)
 GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
@@ -220,12 +221,12 @@ def _text_for(
     if found is itertools.zip_longest and any(map(walker.runs, args)):
         # Python asks generators in turn; the text would go through one after the other.
         walker.refuse(node, "zip_longest of a generator", "make it a list")
-    if found in (np.nonzero, np.flatnonzero) or (found is np.where and len(args) == 1):
+    if found in PLACES or (found is np.where and len(args) == 1):
         array = walker.array_of(args[0]) if args else None
         shape = getattr(getattr(array, "variable", array), "shape", ())
         if len(args) != 1 or keywords or len(shape) not in (1, 2):
             return None
-        return "flatnonzero" if found is np.flatnonzero else "nonzero"
+        return str(found.__name__) if found in PLACES else "nonzero"
     if found is np.average:
         weights = keywords.get("weights", args[2] if len(args) > 2 else Known(None))
         return None if isinstance(weights, Known) else "average"

@@ -259,6 +259,10 @@ def nonzero(a):
     return places // a.shape[1], places % a.shape[1]
 
 
+def argwhere(a):
+    return np.stack(nonzero(a), axis=-1)
+
+
 def integers_from(x, first, count):
     return np.array([x[first + i] * 1.0 for i in range(count)]).astype(int)
 
@@ -271,6 +275,12 @@ def masked_store(x, mask, values):
             at += 1
     if at != len(values):
         raise ValueError("there are other values than places")
+
+
+def turned_store(x, axis, places, values):
+    turned = np.moveaxis(x, axis, 0).copy()
+    turned[places] = np.moveaxis(values, axis, 0) if np.ndim(values) else values
+    x[...] = np.moveaxis(turned, 0, axis)
 
 
 def crossed(x, rows, columns):
@@ -340,6 +350,6 @@ def norm_ppf(q, loc=0, scale=1):
 WRITTEN = (
     (bisect, (bisect_left, bisect_right)),
     (np, (searchsorted, digitize, unravel_index, clip, where, fromiter)),
-    (np, (flatnonzero, nonzero)),
+    (np, (argwhere, flatnonzero, nonzero)),
     (np, (arange, average, apply_along_axis, ndindex, ndenumerate, piecewise, roll)),
 )

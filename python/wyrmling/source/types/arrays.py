@@ -20,7 +20,6 @@ from ..abstract.values import (
     REAL,
     Array,
     Choice,
-    Composite,
     Known,
     Lazy,
     Lost,
@@ -36,16 +35,15 @@ from ..abstract.values import (
 from .computed_slices import filled_part, with_cut
 from .containers import is_slice
 from .creation import Creation
+from .indices import ALL, is_cross, is_short, is_whole, spelled_out
 from .integer_arrays import integer_of
 from .numbers import number_in
-from .views import as_view, write_back
+from .views import as_view, as_written, is_view_of, write_back
 from .written_integers import part_in, replaced, store_integers, value_in
 
 WRITE = "copy it first, or make a new array"
-ALL = Known(slice(None))
 MOST_ROWS = 64
 """How many rows are assigned to one by one."""
-WRITTEN = Lost("a slice of an array that was written to", advice="copy the slice first")
 
 
 class Arrays(Creation):
@@ -98,7 +96,7 @@ class Arrays(Creation):
             kind_of(value) or (isinstance(array, Array) and not array.shape)
         ):
             return number_in(self, value)
-        index = self._with_integers(index, node)
+        index = self._index_for(array, index, node)
         parts = index.items if isinstance(index, Tuple) else (index,)
         if isinstance(array, Recorded | Known):
             like = array.variable if isinstance(array, Recorded) else array.object
@@ -109,7 +107,7 @@ class Arrays(Creation):
         if isinstance(array, Array):
             if is_mask(index):
                 return self._masked(value, array, index, node)
-            if _is_cross(index):
+            if is_cross(index):
                 args = [value, *index.over]
                 return self.call(self.written_out("crossed", node), args, {}, node)
             if is_index(index):
@@ -168,7 +166,7 @@ class Arrays(Creation):
             found = self.array_item(found, places, node)
             return self.array_item(found, Tuple((*[ALL] * axes, *after)), node) if after else found
         if axes == 1 and not after and not any(map(is_index, before)):
-            if any(map(_is_short, before)):
+            if any(map(is_short, before)):
                 value = self.array_item(value, Tuple(tuple(before)), node)
             ends = Known(at), Known(0)
             turned = self.array_call(np.moveaxis, [value, *ends], {}, node)
@@ -189,6 +187,11 @@ class Arrays(Creation):
         given = self.array_of(value)
         axes = len(array.shape) - len(mask.variable.shape) + 1
         return isinstance(given, Array) and len(given.shape) == axes and axes > 0
+
+    def _index_for(self, array: Any, index: Any, node: ast.AST) -> Any:
+        """An index of an array, as ``_with_integers`` has it, without ``...``."""
+        found = array.object if isinstance(array, Known) else getattr(array, "variable", array)
+        return spelled_out(self._with_integers(index, node), len(getattr(found, "shape", ())))
 
     def _with_integers(self, index: Any, node: ast.AST) -> Any:
         """An index whose integers are numbers, also those that were recorded, as of ``argmax``, or
@@ -255,7 +258,7 @@ class Arrays(Creation):
         else:
             made = self.apply("take_at", array.id, *places.values(), axes=list(places))
         slices = [part for part in parts if not is_index(part)]
-        rest = Tuple(tuple(slices)) if any(map(_is_short, slices)) else None
+        rest = Tuple(tuple(slices)) if any(map(is_short, slices)) else None
         if not shape:
             if is_integers(array):
                 return Number("int64", self.compute("index_to_signed", made)), places, rest
@@ -317,8 +320,8 @@ class Arrays(Creation):
         if contents.head is not None:
             return store_integers(self, owner, index, value, node)
         value = self.as_array(value, node)
-        index = self._with_integers(index, node)
-        if _is_cross(index) or (is_mask(index) and self._has_rows(value, array, index)):
+        index = self._index_for(array, index, node)
+        if is_cross(index) or (is_mask(index) and self._has_rows(value, array, index)):
             crosses = isinstance(index, Lazy)
             args = [owner, *(index.over if crosses else (index,)), value]
             name = "crossed_store" if crosses else "masked_store"
@@ -329,6 +332,11 @@ class Arrays(Creation):
         if at is not None and not any(map(is_slice, parts[:at])):
             around = Tuple((*parts[:at], ALL, *parts[at + 1 :]))
             self.store_item(self.array_item(owner, around, node), parts[at], value, node)
+            return
+        axis = self._turned(array, parts, value)
+        if axis:
+            args = [owner, Known(axis), parts[axis], value]
+            self.call(self.written_out("turned_store", node), args, {}, node)
             return
         listed = self._listed_rows(parts, node, MOST_ROWS)
         if listed is not None:
@@ -351,6 +359,20 @@ class Arrays(Creation):
             else:
                 made = self._stored(array, owner, index, value, node)
         self.store(owner, ArrayContents(replace(array, id=made)), node)
+
+    def _turned(self, array: Array, parts: Sequence[Any], value: Any) -> int:
+        """Along which axis but the first a mask or integers that are computed name what is
+        assigned, all of it along others; 0 if it is not so.
+        """
+        at = [at for at, part in enumerate(parts) if not is_whole(part)]
+        index = parts[at[0]] if len(at) == 1 else None
+        found = getattr(self.array_of(index), "variable", self.array_of(index))
+        named = is_mask(index) or (not isinstance(index, Known) and self._are_places(index))
+        if not (named and len(found.shape) == 1):
+            return 0
+        given = self.array_of(value)
+        fits = kind_of(given) or (isinstance(given, Array) and len(given.shape) == len(array.shape))
+        return at[0] if fits else 0
 
     def _store_rows(self, owner: Any, listed: list[Any], value: Any, node: ast.AST) -> None:
         """Assigns to rows one by one: of two in one place the last one stays."""
@@ -443,46 +465,19 @@ class Arrays(Creation):
         """
         for names in self.state.environments:
             for name, value in names.items():
-                names[name] = _as_written(value, owner.address)
+                names[name] = as_written(value, owner.address)
         values = [*names_of(self.state), *self.held[: self.statement]]
         for address in reachable(self.state, values):
             contents = self.state.heap[address]
             if isinstance(contents, CellContents):
-                made = _as_written(contents.value, owner.address)
+                made = as_written(contents.value, owner.address)
                 self.state.heap[address] = replace(contents, value=made)
             elif not isinstance(contents, Lost):
                 values += contents.parts
-        if any(_is_view(value, owner.address) for value in values):
+        if any(is_view_of(value, owner.address) for value in values):
             self.refuse(
                 node, "a write to an array of which a slice is in use", "copy the slice first"
             )
-
-
-def _is_cross(index: Any) -> bool:
-    """Whether an index is ``np.ix_`` of integers that are computed."""
-    return isinstance(index, Lazy) and index.name == "ix_"
-
-
-def _is_short(index: Any) -> bool:
-    """Whether a slice may leave out something."""
-    return any(not isinstance(end, Known) or end.object is not None for end in index.over)
-
-
-def _as_written(value: Any, address: int) -> Any:
-    """What a name stands for after a write to the array at an address."""
-    if not (isinstance(value, Array | Recorded) and address in value.bases):
-        return value
-    return getattr(value, "view", None) or WRITTEN
-
-
-def _is_view(value: Any, address: int) -> bool:
-    if isinstance(value, Array | Recorded):
-        return address in value.bases
-    if isinstance(value, Composite):
-        return any(_is_view(part, address) for part in value.parts)
-    if isinstance(value, Choice):
-        return any(_is_view(part, address) for part in value.alternatives)
-    return False
 
 
 def _item(array: Any, index: Any) -> Any:

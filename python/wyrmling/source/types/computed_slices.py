@@ -40,6 +40,7 @@ from ..abstract.walker import Walker
 
 _INDICES = 2**32
 """How many indices there are."""
+SLICE_STORE = "such a write to a slice by computed ends"
 FILLED = frozenset({"zeros", "ones"})
 """Functions that make arrays of one number."""
 
@@ -84,10 +85,12 @@ def with_cut(walker: Walker, array: Array, index: Lazy, value: Any, node: ast.AS
     """An array after an assignment to a slice by computed ends."""
     rows, part = _cut_of(walker, array, index, node)
     held = filled_part(walker, part, value, node)
-    if held is None or part.computed:
+    if part.computed:
+        # In a loop the ends may be known in each turn; else the lengths are compared.
+        held = _filled_to_length(walker, part, value, node) if walker.loosens else None
+    if held is None:
         advice = "write the length, as in x[k : k + 2], and assign a number or as many"
-        # In a loop of known length the ends may be known where each turn is written by itself.
-        walker.unknown(None, node, "such a write to a slice by computed ends", advice)
+        walker.unknown(None, node, SLICE_STORE, advice)
     return walker.apply("replace_row", array.id, held, rows)
 
 
@@ -135,6 +138,27 @@ def filled_part(walker: Walker, part: Array, value: Any, node: ast.AST) -> int |
         return None
     same = (found.dtype, found.shape) == (part.dtype, part.shape)
     return found.id if same else None
+
+
+def _filled_to_length(walker: Walker, part: Array, value: Any, node: ast.AST) -> int | None:
+    """What is assigned to a part of computed length: rows of its form, as many, or a number; None
+    for anything else.
+    """
+    if kind_of(value) is not None:
+        kind = part.dtype.name
+        value = Number(kind, walker.as_real(value, kind, node))
+        value = walker.array_call(np.full_like, [part, value], {}, node)
+    found = walker.array_of(value)
+    if not isinstance(found, Array) or not found.shape:
+        return None
+    if (found.dtype, found.shape[1:]) != (part.dtype, part.shape[1:]):
+        return None
+    count = walker.length(part, node)
+    same = walker.compare("Eq", walker.length(found, node), count, node)
+    walker.guard(same, "a slice and as many values", node)
+    if found.shape == part.shape:
+        return found.id
+    return cut(walker, found, Known(0), count, count, part.shape[0])
 
 
 def part_of_range(walker: Walker, over: Range, index: Lazy, node: ast.AST) -> Range:

@@ -14,7 +14,6 @@ from ...ragged import Ragged
 from ..abstract.state import ArrayContents, DictContents, GrownContents, ListContents
 from ..abstract.values import (
     INTEGERS,
-    STORED,
     Applied,
     Array,
     Choice,
@@ -29,23 +28,20 @@ from ..abstract.values import (
     ZeroDimensional,
     is_index,
     kind_of,
-    sources_of,
 )
-from ..abstract.walker import COMPUTED_INDEX, LONGEST_UNROLLED, Walker
+from ..abstract.walker import COMPUTED_INDEX, LONGEST_UNROLLED
 from .classes import is_class_or_union
 from .computed_slices import is_computed, part_of_range
 from .creation import joiner_of
 from .dicts import CLASSES
 from .numbers import OPERATORS
+from .picks import Picks
 from .tables import is_cell
 from .views import is_view, store_in_view
 from .written_integers import expect_written
 
-LONGEST_PICKED = 64
-"""Of how many items one is picked by an integer of the arguments."""
 
-
-class Containers(Walker):
+class Containers(Picks):
     """Items of containers."""
 
     def evaluate_Tuple(self, node: ast.Tuple) -> Any:
@@ -122,7 +118,7 @@ class Containers(Walker):
                 return found
             contents = self.contents(value, node)
             if isinstance(contents, ListContents):
-                picked = self._is_pick(contents.items, index)
+                picked = self.is_pick(contents.items, index)
                 if picked or not self._loosened_for(index, value, node):
                     return self._of_sequence(contents.items, index, node, self.new_list)
                 return self.grown_item(value, index, node)
@@ -150,6 +146,10 @@ class Containers(Walker):
     def _of_known(self, value: Known, index: Any, node: ast.AST) -> Any:
         if isinstance(value.object, Ragged):
             return self.ragged_entry(value.object, index, node)
+        if value.object is np.s_:
+            if value.place is not None:
+                self.needs.test(value.place, ("is", np.s_))
+            return index
         joiner = joiner_of(value.object)
         if joiner is not None:
             if value.place is not None:
@@ -194,13 +194,13 @@ class Containers(Walker):
                 return make(items[found])
             except (TypeError, ValueError):
                 self.leave("a slice that Python refuses", node)
-        if self._is_pick(items, index):
-            return self._picked(items, Number("int", self.as_int(index)), node)
+        if self.is_pick(items, index):
+            return self.picked(items, Number("int", self.as_int(index)), node)
         if all(isinstance(item, Known) for item in items):
             copy = self.new_list(items)
             if self._loosened_for(index, copy, node):
                 return self.grown_item(copy, index, node)
-        at = self.position(index, len(items), node)
+        at = self.position(index, items, node)
         return items[at]
 
     def _loosened_for(self, index: Any, owner: Reference, node: ast.AST) -> bool:
@@ -210,69 +210,14 @@ class Containers(Walker):
         ends = index.over if isinstance(index, Lazy) and index.name == "slice" else (index,)
         return self.loosens and any(map(is_computed, ends)) and self.loosened(owner, node)
 
-    def _is_pick(self, items: tuple[Any, ...], index: Any) -> bool:
-        """Whether one of these is picked while the program runs: a number, or by an argument."""
-        if not isinstance(index, Number) or index.seen is not None:
-            return False
-        if index.kind not in (*INTEGERS, "bool") or not 0 < len(items) <= LONGEST_PICKED:
-            return False
-        if index.id in self.left_open:
-            return True
-        computed = bool(self.varying) or (self.loosens and not index.sources)
-        return computed and all(kind_of(item) is not None for item in items)
-
-    def _picked(self, items: tuple[Any, ...], index: Any, node: ast.AST) -> Any:
-        """The item at a place that is computed, found by halving."""
-        at = self.within_length(index, Known(len(items)), node)
-        kinds = {kind_of(item) for item in items}
-        if len(kinds) == 1 and None not in kinds and isinstance(at, Number):
-            return self._picked_number(items, at)
-
-        def within(low: int, high: int) -> Any:
-            if high - low == 1:
-                return items[low]
-            middle = (low + high) // 2
-            return self.decide(
-                self.compare("Lt", at, Known(middle), node),
-                lambda: within(low, middle),
-                lambda: within(middle, high),
-                node,
-            )
-
-        return within(0, len(items))
-
-    def _picked_number(self, items: tuple[Any, ...], at: Number) -> Number:
-        """One of several numbers of a kind: nothing else differs between the paths to them."""
-        kind = kind_of(items[0]) or ""
-        builder, end = self.builder, self.builder.block()
-        found = Number(kind, builder.parameter(end, STORED[kind]), sources_of(*items))
-        self.frame.parted = True
-
-        def within(block: int, low: int, high: int) -> None:
-            builder.switch(block)
-            if high - low == 1:
-                builder.jump(end, [self.id_of(items[low])])
-                return
-            middle = (low + high) // 2
-            before = self.compute("less_int", at.id, self.constant(middle))
-            then, otherwise = builder.block(), builder.block()
-            builder.branch(before, then, [], otherwise, [])
-            within(then, low, middle)
-            within(otherwise, middle, high)
-
-        within(self.state.block, 0, len(items))
-        self.state.block = end
-        builder.switch(end)
-        return found
-
-    def position(self, index: Any, length: int, node: ast.AST) -> int:
-        """An index that is known, within a length."""
+    def position(self, index: Any, items: Sequence[Any], node: ast.AST) -> int:
+        """An index of one of these that is known."""
         if isinstance(index, Number) and index.kind not in ("int", "int64", "bool"):
             self.leave("an index that is no integer", node)
-        at = self.constant_of(index, node, "an item by a computed index", COMPUTED_INDEX)
+        at = self.constant_of(index, node, self.name_of_item(items), COMPUTED_INDEX)
         if not isinstance(at, int | np.integer):
             self.leave("an index that is no integer", node, TypeError)
-        if not -length <= at < length:
+        if not -len(items) <= at < len(items):
             self.leave("an index that is out of range", node, IndexError)
         return int(at)
 
@@ -301,7 +246,7 @@ class Containers(Walker):
         if contents.cls in (dict, OrderedDict):
             if isinstance(index, Number) and len(contents.keys) <= 8 and index.kind in INTEGERS:
                 return self._by_computed_key(contents, index, 0, node)
-            if self._is_pick(contents.values, index) and {int} == set(map(type, contents.keys)):
+            if self.is_pick(contents.values, index) and {int} == set(map(type, contents.keys)):
                 return self._picked_by_key(contents, index, node)
         found = self.key(index, node)
         if found not in contents.keys:
@@ -362,15 +307,19 @@ class Containers(Walker):
         if not isinstance(owner, Reference):
             self.leave_with("this has no items that can be assigned", node, owner)
         contents = self.contents(owner, node)
-        if isinstance(contents, ListContents) and self._loosened_for(index, owner, node):
+        mixes = isinstance(contents, ListContents) and self.mixes(contents, index, value)
+        plain = isinstance(contents, ListContents) and not mixes
+        if plain and self._loosened_for(index, owner, node):
             contents = self.contents(owner, node)
         if isinstance(contents, ListContents):
             items = list(contents.items)
             if is_slice(index):
                 where = self.slice_of(index, node).object
                 self.fold(items.__setitem__, [where, self.items(value, node)], node)
+            elif mixes:
+                items = self.replaced_item(items, index, value, node)
             else:
-                items[self.position(index, len(items), node)] = value
+                items[self.position(index, items, node)] = value
             self.store(owner, replace(contents, items=tuple(items)), node)
         elif isinstance(contents, GrownContents):
             self.grown_store(owner, index, value, node)
@@ -406,7 +355,7 @@ class Containers(Walker):
             if is_slice(index):
                 self.fold(items.__delitem__, [self.slice_of(index, node).object], node)
             else:
-                del items[self.position(index, len(items), node)]
+                del items[self.position(index, items, node)]
             self.store(owner, replace(contents, items=tuple(items)), node)
         elif isinstance(contents, DictContents):
             key = self.key(index, node)

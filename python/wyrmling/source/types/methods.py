@@ -198,7 +198,7 @@ class Methods(Walker):
     ) -> Any:
         """``x.pop(index)``."""
         items = list(contents.items)
-        at = self.position(args[0] if args else Known(-1), len(items), node)
+        at = self.position(args[0] if args else Known(-1), items, node)
         item = items.pop(at)
         self.store(owner, replace(contents, items=tuple(items)), node)
         return item

@@ -65,8 +65,6 @@ class Tables(Grown):
 
     def __init__(self, builder: Any, needs: Any, kept: frozenset[Hashable]) -> None:
         super().__init__(builder, needs, kept)
-        # The states in which the loops were entered that are being written, the outermost first.
-        self.entries: list[State] = []
         self.tabled = False
         # Whether a list was too short for a table.
         self.was_small = False

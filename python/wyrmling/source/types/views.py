@@ -14,10 +14,22 @@ from typing import TYPE_CHECKING, Any
 
 from ..abstract.masks import as_floats
 from ..abstract.state import ArrayContents
-from ..abstract.values import Array, Choice, Known, Recorded, Reference, View
+from ..abstract.values import (
+    Array,
+    Choice,
+    Composite,
+    Known,
+    Lost,
+    Recorded,
+    Reference,
+    View,
+)
 
 if TYPE_CHECKING:
     from ..abstract.walker import Walker
+
+
+WRITTEN = Lost("a slice of an array that was written to", advice="copy the slice first")
 
 
 def is_view(value: Any) -> bool:
@@ -69,6 +81,24 @@ def _apart(walker: Walker, part: Array | Recorded) -> Reference:
         return walker.allocate(ArrayContents(held, head=part.variable.dtype.name))
     own = Array(part.id, part.dtype, part.shape, computed=part.computed)
     return walker.allocate(ArrayContents(own))
+
+
+def as_written(value: Any, address: int) -> Any:
+    """What a name stands for after a write to the array at an address."""
+    if not (isinstance(value, Array | Recorded) and address in value.bases):
+        return value
+    return getattr(value, "view", None) or WRITTEN
+
+
+def is_view_of(value: Any, address: int) -> bool:
+    """Whether a value is, or has, a part of the array at an address."""
+    if isinstance(value, Array | Recorded):
+        return address in value.bases
+    if isinstance(value, Composite):
+        return any(is_view_of(part, address) for part in value.parts)
+    if isinstance(value, Choice):
+        return any(is_view_of(part, address) for part in value.alternatives)
+    return False
 
 
 def let_go(held: list[Any], given: Iterable[Any]) -> list[Any]:
