@@ -57,6 +57,7 @@ mod backward;
 mod bags;
 mod bound_program;
 mod collected;
+mod debug;
 mod drawing;
 mod eager;
 mod flags;
