@@ -281,8 +281,9 @@ fn a_clone_of_a_layer_has_its_parameters() {
     let layer = Linear::new(3, 3, &mut rng()).expect("what fits");
     let again = layer.clone();
     let lstm = Lstm::new(3, 3, &mut rng()).expect("what fits");
-    let lstms = [&lstm, &lstm.clone()].map(Lstm::parameters);
-    let pairs = lstms[0].iter().zip(&lstms[1]);
+    let lstms = [lstm.clone(), lstm];
+    let [first, second] = lstms.each_ref().map(Lstm::parameters);
+    let pairs = first.into_iter().zip(second);
     let same = |a: &Parameter, b: &Parameter| Arc::ptr_eq(a.param(), b.param());
     assert!(pairs.into_iter().all(|(a, b)| same(a, b)));
     assert!(same(&layer.weights, &again.weights) && same(&layer.bias, &again.bias));
