@@ -14,7 +14,9 @@ use std::cell::Cell;
 
 use wyrmling::exec::interpret;
 use wyrmling::graph::{Constant, Independent, ops};
-use wyrmling::ir::{Builder, Function, ScalarOperator, Target, Terminator, ValueKind};
+use wyrmling::ir::{
+    Builder, Comparison, Function, ScalarOperator, Target, Terminator, ValueKind, vjp,
+};
 use wyrmling::rules::{self, OpRef, SliceItem};
 use wyrmling::{Array, DType, Input, Parameter, Type, Variable};
 
@@ -206,6 +208,54 @@ fn filling() -> Function {
     b.block();
     b.terminate(Terminator::Return(vec![y]));
     b.finish("filling").unwrap()
+}
+
+/// A function of `n` loops, one after the other, of which each takes the sine as often as it is told.
+fn loops(n: usize) -> Function {
+    let number = || ValueKind::number(DType::F64);
+    let to = |block, args: &[u32]| Target {
+        block,
+        args: args.to_vec(),
+    };
+    let b = Builder::new();
+    let (mut x, times) = (b.parameter(number()), b.parameter(ValueKind::Int));
+    let (zero, one) = (b.literal(0i64.into()), b.literal(1i64.into()));
+    let never = b.exit("too many turns", 0);
+    let less = ScalarOperator::CompareInt(Comparison::Less);
+    for _ in 0..n {
+        let header = b.count_blocks();
+        let (body, after) = (header + 1, header + 2);
+        b.terminate(Terminator::Jump(to(header, &[zero, x])));
+
+        b.block();
+        let (turn, y) = (b.parameter(ValueKind::Int), b.parameter(number()));
+        b.terminate(Terminator::Branch {
+            condition: b.compute(less, &[turn, times], None).unwrap(),
+            then: to(body, &[]),
+            otherwise: to(after, &[]),
+        });
+
+        b.block();
+        let next = b.try_apply(OpRef::Static(&rules::Sin), &[y]).unwrap();
+        let turn = b.compute(ScalarOperator::IntAdd, &[turn, one], Some(never));
+        b.terminate(Terminator::Jump(to(header, &[turn.unwrap(), next])));
+
+        b.block();
+        x = y;
+    }
+    b.terminate(Terminator::Return(vec![x]));
+    b.finish("loops").unwrap()
+}
+
+#[test]
+fn derivatives_of_many_loops_are_linear() {
+    linear("loops", |n, _| {
+        let loops = loops(n);
+        assert_eq!(
+            vjp(&loops, &loops.parameters()[..1]).unwrap().gradients,
+            [Some(1)]
+        );
+    });
 }
 
 #[test]

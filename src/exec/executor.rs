@@ -4,6 +4,7 @@
 //! gradients of bags, whose length differs from run to run. Tables are read by moves that may race with other
 //! workers.
 
+use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -56,6 +57,13 @@ pub struct Executor {
     scratch: Vec<usize>,
     /// The tables, if gradients read rows of them where they are.
     row_tables: Vec<Arc<Table>>,
+}
+
+impl fmt::Debug for Executor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Executor");
+        shown.field("leaves", &self.types).finish_non_exhaustive()
+    }
 }
 
 // SAFETY: the raw addresses in `steps` point into memory that the executor keeps alive (its

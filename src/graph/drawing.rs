@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::table::Gradient;
 
 /// Part of a graph, parents first. The root is last.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Outline {
     /// The nodes shown.
     pub nodes: Vec<Outlined>,
@@ -21,7 +21,7 @@ pub struct Outline {
 }
 
 /// One node of an [`Outline`].
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Outlined {
     /// The node.
     pub node: Variable,

@@ -52,6 +52,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+mod debug;
 mod derivatives;
 mod drawing;
 mod eager;

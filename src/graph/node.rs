@@ -292,6 +292,7 @@ pub(super) fn latest_serial() -> u64 {
 }
 
 /// What a node is.
+#[derive(Debug)]
 pub enum Kind<'a> {
     /// The result of an operator.
     Operation(OpRef),

@@ -34,7 +34,7 @@ pub enum Pattern {
 }
 
 /// A value of a graph. See the [module documentation](self).
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub enum Value {
     /// An array.
     Dense(Array),

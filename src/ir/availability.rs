@@ -159,22 +159,26 @@ impl<'f> Availability<'f> {
         }
     }
 
-    /// The points at which the reverse pass comes into a loop.
-    pub(super) fn ways_into(&self, l: usize) -> Vec<Point> {
+    /// For each loop the points at which the reverse pass comes into it.
+    pub(super) fn ways_into(&self) -> Vec<Vec<Point>> {
         let Forward { graph, ways, .. } = self.forward;
-        let mut points = Vec::new();
+        let loops = graph.loops();
+        let mut points = vec![Vec::new(); loops.len()];
         for &from in graph.order() {
-            if ways.entering[from].is_none() || self.is_inside(l, from) {
+            if ways.entering[from].is_none() {
                 continue;
             }
             let onward: Vec<_> = reached_from(graph, &ways.next, from).collect();
             let several = onward.len() > 1;
             for (to, edge) in onward {
-                if self.is_inside(l, to) {
-                    points.push(match edge {
-                        Some(edge) if several => Point::Edge(edge.from, edge.slot),
-                        _ => Point::Block(from),
-                    });
+                let point = match edge {
+                    Some(edge) if several => Point::Edge(edge.from, edge.slot),
+                    _ => Point::Block(from),
+                };
+                let mut around = graph.innermost(to);
+                while let Some(l) = around.filter(|&l| !self.is_inside(l, from)) {
+                    points[l].push(point);
+                    around = loops[l].parent;
                 }
             }
         }

@@ -25,14 +25,19 @@ impl Liveness {
             live_in: vec![Vec::new(); count],
             live_out: vec![Vec::new(); count],
         };
-        each_range(function, graph, |range| {
-            let id = range.id;
-            range.live_in.iter().for_each(|&b| live.live_in[b].push(id));
-            range
-                .live_out
-                .iter()
-                .for_each(|&b| live.live_out[b].push(id));
-        });
+        each_range(
+            function,
+            graph,
+            |_| false,
+            |range| {
+                let id = range.id;
+                range.live_in.iter().for_each(|&b| live.live_in[b].push(id));
+                range
+                    .live_out
+                    .iter()
+                    .for_each(|&b| live.live_out[b].push(id));
+            },
+        );
         live
     }
 
@@ -60,14 +65,20 @@ pub(crate) struct LiveRange<'a> {
     pub(crate) live_out: &'a [usize],
 }
 
-/// Calls `f` with each value that another block than its own reads, in the order of their numbers.
-pub(crate) fn each_range(function: &Function, graph: &Cfg, mut f: impl FnMut(LiveRange<'_>)) {
+/// Calls `f` with each value that another block than its own reads, in the order of their numbers. Those for
+/// which `is_passed_over` holds are left out.
+pub(crate) fn each_range(
+    function: &Function,
+    graph: &Cfg,
+    mut is_passed_over: impl FnMut(ValueId) -> bool,
+    mut f: impl FnMut(LiveRange<'_>),
+) {
     let count = function.blocks.len();
     let homes = homes(function);
     let mut uses: Vec<(ValueId, usize)> = Vec::new();
     for &block in graph.order() {
         let mut note = |id: ValueId| {
-            if homes[id as usize] != Some(block) {
+            if homes[id as usize] != Some(block) && !is_passed_over(id) {
                 uses.push((id, block));
             }
         };

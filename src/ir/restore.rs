@@ -125,7 +125,7 @@ impl Restoration<'_> {
             here.terminator.each(note);
         }
         let mut poller = Poller::default();
-        let mut ways: HashMap<usize, Vec<Point>> = HashMap::new();
+        let ways = self.available.ways_into();
         while let Some(((_, id), points)) = needed.pop_last() {
             poller.step(VALUE * points.len())?;
             let Some(home) = self.available.home(id) else {
@@ -156,8 +156,7 @@ impl Restoration<'_> {
                     // Once for all turns of the loop.
                     Some(l) => {
                         if seen.insert(l) {
-                            let into = ways.entry(l).or_insert_with(|| self.available.ways_into(l));
-                            let into = into.iter().copied();
+                            let into = ways[l].iter().copied();
                             waiting.extend(into.filter(|&p| !self.available.is_there(id, p)));
                         }
                     }

@@ -13,7 +13,7 @@ use crate::graph::{
 use crate::rules;
 
 /// `x @ weights + bias`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Linear {
     /// Shape (inputs, outputs).
     pub weights: Parameter,
@@ -50,7 +50,7 @@ impl Linear {
 }
 
 /// A vector for each of so many numbers.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Embedding {
     /// Shape (count, width).
     pub table: Parameter,

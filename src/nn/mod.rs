@@ -1,8 +1,8 @@
 //! What networks are made of, for graphs: layers that hold parameters, and what these start from.
 //!
 //! Formulas, names and the layout of weights are those of `wyrmling.nn` in Python, so that what one has
-//! trained the other can use. A layer is its parameters and a method that writes the expression; whatever
-//! is not here is written with [`Variable`]'s operators and [`ops`](crate::graph::ops).
+//! trained the other can use. A layer is its parameters, which its clones share, and a method that writes the
+//! expression; whatever is not here is written with [`Variable`]'s operators and [`ops`](crate::graph::ops).
 //!
 //! ```
 //! use rand::SeedableRng;

@@ -13,7 +13,7 @@ use crate::graph::{Constant, Parameter, Variable, ops};
 use crate::rules::{self, SliceItem};
 
 /// Weights of a vector and of the state, for so many parts side by side, and what is added.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct GateWeights {
     of_vector: Parameter,
     of_state: Parameter,
@@ -138,7 +138,7 @@ fn rest(x: &Variable) -> Result<Variable> {
 ///
 /// `i, f, o, c` are the input, forget and output gates and the new content; the memory becomes
 /// `f memory + i c`, the state `o tanh(memory)`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Lstm {
     weights: GateWeights,
     coupled: bool,
@@ -259,7 +259,7 @@ impl Lstm {
 ///
 /// `r, z, n` are the reset gate, the update gate and the new content, and the state becomes
 /// `(1 - z) n + z state`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Gru {
     weights: GateWeights,
 }

@@ -23,15 +23,16 @@ pub(super) fn collect<'p, P: AsRef<Param>>(
     collected: &mut Collected<'p>,
 ) -> Result<()> {
     let mut params: SmallVec<[&Param; 8]> = params.iter().map(AsRef::as_ref).collect();
-    order::sort_few_by_key(&mut params, |param| param.table().id() as usize);
-    let is_again = |k: usize| {
-        let param = params[k];
-        let before = params[..k].iter().rev();
-        before
-            .take_while(|other| Arc::ptr_eq(other.table(), param.table()))
-            .any(|&other| std::ptr::eq(other, param))
-    };
-    if (1..params.len()).any(|k| is_again(k) && params[k].shared_gradient().is_some()) {
+    let by_table = |param: &&Param| param.table().id() as usize;
+    order::sort_few_by_key(&mut params, by_table);
+    let share = |w: &[&Param]| Arc::ptr_eq(w[0].table(), w[1].table());
+    if params.windows(2).any(share) {
+        // The same parameter comes next to itself.
+        order::sort_few_by_key(&mut params, |&param| std::ptr::from_ref(param).addr());
+        order::sort_few_by_key(&mut params, by_table);
+    }
+    let is_again = |w: &[&Param]| std::ptr::eq(w[0], w[1]) && w[0].shared_gradient().is_some();
+    if params.windows(2).any(is_again) {
         return Err(given_twice());
     }
     for param in params {
@@ -63,4 +64,44 @@ pub(super) fn in_one_piece(gradient: &mut Shared<Gradient>) -> Result<(Option<&[
 
 pub(super) fn given_twice() -> Error {
     Error::Value("parameters: the same parameter was given twice".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::array::{DType, Type};
+    use crate::table::Table;
+
+    #[test]
+    fn many_handles_of_one_table_are_compared_once_each() {
+        let ty = Type::new(DType::F64, &[1]);
+        let table = Arc::new(Table::zeros(&ty, None).unwrap());
+        let handle = || {
+            let param = Param::on(Arc::clone(&table));
+            let one = Array::full(&ty, 1.0);
+            param.accumulate(Gradient::Dense(one)).unwrap();
+            param
+        };
+        let params: Vec<Param> = (0..32_000).map(|_| handle()).collect();
+        let mut params: Vec<&Param> = params.iter().rev().collect();
+        let time = |params: &[&Param]| {
+            let mut collected = Collected::new();
+            let start = Instant::now();
+            collect(params, Param::shared_gradient, &mut collected).unwrap();
+            assert_eq!(collected.len(), params.len());
+            start.elapsed()
+        };
+        let best = |count| -> Duration {
+            let times = (0..5).map(|_| time(&params[..count]));
+            times.min().unwrap()
+        };
+        let (few, many) = (best(4000), best(32_000));
+        assert!(many < 25 * few, "{few:?}, then {many:?}");
+        // One that is given again is found wherever it stands.
+        params.push(params[17]);
+        let again = collect(&params, Param::shared_gradient, &mut Collected::new());
+        assert!(matches!(again, Err(Error::Value(_))));
+    }
 }

@@ -109,6 +109,8 @@ pub struct Optimizer {
     /// Of a rule that counts steps.
     powers: Option<Arc<[Powers; 2]>>,
     states: Mutex<States>,
+    /// How many states were put in the place of others. It grows while their table is locked.
+    replaced: AtomicU64,
     /// Memory in which a step by hand groups rows, kept from one step to the next.
     grouping: QuickMutex<DistinctRows>,
 }
@@ -138,6 +140,7 @@ impl Optimizer {
             common_state: State::nothing(rule),
             powers: State::powers(rule),
             states: Mutex::new(States::default()),
+            replaced: AtomicU64::new(0),
             grouping: QuickMutex::new(DistinctRows::default()),
         })
     }
@@ -199,18 +202,21 @@ impl Optimizer {
 
     fn step_all(&self, gradients: &mut Collected<'_>) -> Result<()> {
         let mut work = SmallVec::new();
+        let replaced = self.replaced.load(Ordering::Relaxed);
         self.prepare(gradients, &mut work)?;
-        let tables = || work.iter().map(|item| &**item.table);
         interrupt::check()?;
         if work.iter().all(|item| item.values.size() <= BRIEF)
-            && let Some(_alone) = Table::alone(tables())
+            && let Some(_alone) = Table::alone(tables(&work))
+        {
+            self.renew(&mut work, replaced)?;
             // SAFETY: `_alone` is exclusive access to the tables; their state is reached through the same optimizer
             // and table only; `Rows` checked its indices against the table.
-            && let Some(done) = unsafe { self.ordinary_step(&work) }
-        {
-            return done;
+            if let Some(done) = unsafe { self.ordinary_step(&work) } {
+                return done;
+            }
         }
-        let _locks = Table::exclusive_all(tables())?;
+        let _locks = Table::exclusive_all(tables(&work))?;
+        self.renew(&mut work, replaced)?;
         interrupt::check()?;
         // SAFETY: `_locks` holds exclusive access to the tables; the rest is as above.
         if let Some(done) = unsafe { self.ordinary_step(&work) } {
@@ -259,7 +265,7 @@ impl Optimizer {
         collect(params, Param::shared_gradient, &mut gradients)?;
         self.prepare(&mut gradients, &mut work)?;
         check_finite(&work)?;
-        let _locks = Table::beside(work.iter().map(|item| &**item.table))?;
+        let _locks = Table::beside(tables(&work))?;
         for item in &work {
             // SAFETY: the table is being trained and `_locks` excludes plain access to it, so
             // everybody moves rows; state is reached by the optimizer of that training only.
@@ -319,6 +325,17 @@ impl Optimizer {
         }
     }
 
+    /// Looks the states up again if any were put in the place of others when `replaced` had been already: they are
+    /// those of the tables' numbers. The tables are locked.
+    fn renew<'w>(&'w self, work: &mut [Work<'w>], replaced: u64) -> Result<()> {
+        if self.replaced.load(Ordering::Relaxed) != replaced {
+            for item in work {
+                item.state = self.borrowed_state(item.table)?;
+            }
+        }
+        Ok(())
+    }
+
     /// What a gradient is applied to.
     fn target<'w>(&self, work: &'w Work<'_>) -> StepTarget<'w> {
         StepTarget {
@@ -374,6 +391,10 @@ impl Optimizer {
         });
         Ok(())
     }
+}
+
+fn tables<'w>(work: &[Work<'w>]) -> impl Iterator<Item = &'w Table> {
+    work.iter().map(|item| &**item.table)
 }
 
 /// # Errors

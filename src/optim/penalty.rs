@@ -35,7 +35,8 @@ pub(super) struct OwnL2 {
 }
 
 impl Optimizer {
-    /// Sets the weight of the penalty on some parameters; `settings.l2` is that of all others.
+    /// Sets the weight of the penalty on some parameters, in the place of one that was set before; `settings.l2` is
+    /// that of all others.
     ///
     /// # Errors
     /// [`Error::Value`] if the weight is out of range.
@@ -43,8 +44,8 @@ impl Optimizer {
         check_l2(l2)?;
         let own = &mut self.own_l2;
         match &parameters {
-            Penalized::Table(table) => own.by_table.entry(table.as_ptr().addr()).or_insert(l2),
-            Penalized::Named(name) => own.by_name.entry(name.clone()).or_insert(l2),
+            Penalized::Table(table) => own.by_table.insert(table.as_ptr().addr(), l2),
+            Penalized::Named(name) => own.by_name.insert(name.clone(), l2),
         };
         own.in_order.push((parameters, l2));
         Ok(self)

@@ -2,6 +2,7 @@
 //! process.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::{Optimizer, State};
 use crate::array::{Array, Slice, View, show_shape, with_real};
@@ -99,10 +100,11 @@ impl Optimizer {
         self.set_lr(lr)
     }
 
-    /// Takes a state in the place of that of a table.
+    /// Takes a state in the place of that of a table, which the caller has locked.
     fn put(&self, table: &Arc<Table>, state: State) {
         let mut states = self.states.lock();
         let old = states.insert(table, Arc::new(state));
+        self.replaced.fetch_add(1, Ordering::Relaxed);
         drop(states);
         drop(old);
     }
@@ -180,5 +182,48 @@ impl State {
         // meanwhile.
         let _guard = Table::reading(std::iter::once(table))?;
         self.slots.iter().map(Table::try_read).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::array::{DType, Dense, Type};
+    use crate::optim::{Rule, Settings};
+    use crate::table::{BRIEF, Gradient, Param};
+
+    #[test]
+    fn a_step_that_waited_for_a_restored_parameter_goes_on_from_the_restored_state() {
+        let rule = Rule::Sgd { momentum: 0.5 };
+        for count in [1, BRIEF + 1] {
+            let optimizer = Optimizer::new(rule, Settings::new(1.0)).unwrap();
+            let ty = Type::new(DType::F32, &[count]);
+            let param = Param::on(Arc::new(Table::zeros(&ty, None).unwrap()));
+            let ones = Dense::new(&[count], vec![1.0_f32; count]).unwrap();
+            param.accumulate(Gradient::Dense(ones.into())).unwrap();
+            optimizer.state(param.table()).unwrap();
+            let velocity = Array::full(&ty, 8.0);
+            let access = param.table().exclusive().unwrap();
+            std::thread::scope(|scope| {
+                let step = scope.spawn(|| optimizer.step(&[&param]));
+                // It has looked for the state by then, and waits.
+                std::thread::sleep(Duration::from_millis(100));
+                let state = optimizer
+                    .restored(param.table(), &[velocity.view()])
+                    .unwrap();
+                optimizer.put(param.table(), state);
+                drop(access);
+                step.join().unwrap().unwrap();
+            });
+            let after = optimizer.slots_of(param.table()).unwrap();
+            assert_eq!(
+                after[0].to_f64()[0],
+                5.0,
+                "half of the velocity and the gradient"
+            );
+            assert_eq!(param.table().read().to_f64()[0], -5.0);
+        }
     }
 }

@@ -45,6 +45,12 @@ pub struct Ex<'t> {
     id: Id,
 }
 
+impl std::fmt::Debug for Ex<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Ex").field(&self.id).finish()
+    }
+}
+
 impl<'t> Ex<'t> {
     /// Names value `id` of `cx`.
     pub fn new(cx: &'t dyn Algebra, id: Id) -> Self {

@@ -71,6 +71,7 @@ impl ConjugateGradient {
 
         for _ in 0..steps {
             interrupt::check()?;
+            let mut goes_on = false;
             common_product(system, first, direction, product);
             for (row, objective) in objectives.iter_mut().enumerate() {
                 let own = row * stride..(row + 1) * stride;
@@ -90,6 +91,11 @@ impl ConjugateGradient {
                 let beta = length / lengths[row];
                 p.iter_mut().zip(r).for_each(|(p, r)| *p = *r + beta * *p);
                 lengths[row] = length;
+                goes_on |= length > 0.0;
+            }
+            // Further steps would change nothing, however many are left.
+            if !goes_on {
+                break;
             }
         }
         Ok(())

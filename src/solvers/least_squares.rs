@@ -82,7 +82,8 @@ pub struct Solved {
 ///
 /// # Errors
 ///
-/// [`Error::Shape`] when sizes do not fit together; [`Error::NotFinite`] when the solution of a row is
+/// [`Error::Shape`] when sizes do not fit together; [`Error::Value`] when a value or penalty is negative, as no sum
+/// need then be the least; [`Error::NotFinite`] when the solution of a row is
 /// not finite, or its system singular to single precision; [`Error::Memory`]; [`Error::Interrupted`].
 pub fn least_squares(problem: LeastSquares<'_>) -> Result<Solved> {
     let LeastSquares { matrix, width, .. } = problem;
@@ -97,6 +98,13 @@ pub fn least_squares(problem: LeastSquares<'_>) -> Result<Solved> {
              {} and {} numbers and {} penalties",
             sizes[0], sizes[1], sizes[2]
         )));
+    }
+    for (name, numbers) in [("matrix", matrix.values()), ("l2", problem.l2)] {
+        if let Some(number) = numbers.iter().find(|&&number| number < 0.0) {
+            return Err(Error::Value(format!(
+                "{name} has the number {number}, expected numbers of at least 0"
+            )));
+        }
     }
     let mut solved = Solved {
         rows: filled(sizes[1], 0.0)?,
@@ -208,4 +216,42 @@ fn gram(rows: &[f32], stride: usize, threads: usize) -> Result<Vec<f32>> {
         Ok(())
     })?;
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One row of one number.
+    fn solve(value: f32, l2: f32, solver: Solver) -> Result<Solved> {
+        least_squares(LeastSquares {
+            matrix: &CsrMatrix::from_entries(&[0], &[0], &[value], 1, 1)?,
+            fixed: &[1.0],
+            start: &[0.25],
+            width: 1,
+            l2: &[l2],
+            solver,
+            threads: 1,
+        })
+    }
+
+    #[test]
+    fn what_need_not_have_a_least_sum_is_refused() {
+        for solver in [Solver::Cholesky, Solver::ConjugateGradient(3)] {
+            for (value, l2) in [(1.0, -5.0), (-2.0, 0.0)] {
+                let refused = solve(value, l2, solver);
+                assert!(matches!(refused, Err(Error::Value(_))), "{refused:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn steps_end_when_there_is_nothing_to_change() -> Result<()> {
+        let few = solve(1.0, 2.0, Solver::ConjugateGradient(100))?;
+        assert_eq!(few.rows, [0.5]);
+        assert_eq!(solve(1.0, 2.0, Solver::ConjugateGradient(usize::MAX))?, few);
+        let refused = solve(1.0, f32::NAN, Solver::ConjugateGradient(usize::MAX));
+        assert!(matches!(refused, Err(Error::NotFinite(_))), "{refused:?}");
+        Ok(())
+    }
 }

@@ -71,12 +71,7 @@ fn own_runs(record: &mut Record) -> Runs {
     RUNS.with(|runs| runs.borrow_mut().iter_mut().map(enter).collect())
 }
 
-static RECORD: Mutex<Record> = Mutex::new(Record {
-    entries: Vec::new(),
-    queue: Vec::new(),
-    next: 1,
-    turn: 0,
-});
+static RECORD: Mutex<Record> = Mutex::new(Record::new());
 
 pub(super) fn record() -> MutexGuard<'static, Record> {
     // Nothing that could panic runs while it is locked.
@@ -274,8 +269,7 @@ impl Drop for HeldLocks<'_> {
             return;
         }
         let mut record = record();
-        // Entries are taken out of a list from its end.
-        for (lock, mode) in self.locks.iter().rev() {
+        for (lock, mode) in &self.locks {
             record.change(lock, |entry| match mode {
                 Mode::Plain => entry.plain = None,
                 Mode::Shared => {
@@ -426,7 +420,7 @@ impl Trained<'_> {
 impl Drop for Trained<'_> {
     fn drop(&mut self) {
         let mut record = record();
-        for lock in self.locks.iter().rev() {
+        for lock in &self.locks {
             record.change(lock, |entry| entry.trained = None);
         }
         record.wake();
@@ -487,13 +481,13 @@ pub(crate) fn after_fork(is_child: bool) {
     if is_child {
         let own = own_runs(&mut record);
         record.queue.clear();
-        for entry in &mut record.entries {
+        for entry in record.entries.values_mut() {
             entry.wanted = 0;
             entry.plain = entry.plain.filter(|run| own.contains(run));
             entry.trained = entry.trained.filter(|run| own.contains(run));
             entry.shared.retain(|run| own.contains(run));
         }
-        record.entries.retain(|entry| {
+        record.entries.retain(|_, entry| {
             entry.plain.is_some() || entry.trained.is_some() || !entry.shared.is_empty()
         });
     }

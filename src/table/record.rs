@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
 use super::sync::{AtomicU64, Condvar, Ordering, yield_now};
@@ -66,8 +67,8 @@ pub(super) enum Attempt {
 }
 
 /// A lock that is in use or asked for.
+#[derive(Default)]
 pub(super) struct LockEntry {
-    pub(super) id: u64,
     pub(super) plain: Option<Run>,
     /// A run as often as it has taken the lock.
     pub(super) shared: SmallVec<[Run; 2]>,
@@ -112,8 +113,8 @@ pub(super) struct Waiting {
 
 /// Who holds and wants what, in the whole process.
 pub(super) struct Record {
-    /// In the order of their numbers.
-    pub(super) entries: Vec<LockEntry>,
+    /// By the numbers of their locks. A list would move all that come after one that is dropped.
+    pub(super) entries: FxHashMap<u64, LockEntry>,
     /// In order of arrival.
     pub(super) queue: Vec<Waiting>,
     /// The next ticket.
@@ -126,43 +127,36 @@ pub(super) struct Record {
 pub(super) static CHANGED: Condvar = Condvar::new();
 
 impl Record {
-    pub(super) fn place(&self, id: u64) -> std::result::Result<usize, usize> {
-        self.entries.binary_search_by_key(&id, |entry| entry.id)
+    /// Of no lock.
+    pub(super) const fn new() -> Self {
+        Record {
+            entries: FxHashMap::with_hasher(FxBuildHasher),
+            queue: Vec::new(),
+            next: 1,
+            turn: 0,
+        }
     }
 
     pub(super) fn entry(&self, id: u64) -> Option<&LockEntry> {
-        self.place(id).ok().map(|at| &self.entries[at])
+        self.entries.get(&id)
     }
 
     /// The entry of a lock, by its number, which is made if need be.
     pub(super) fn entry_of(&mut self, id: u64) -> &mut LockEntry {
-        let at = match self.place(id) {
-            Ok(at) => at,
-            Err(at) => {
-                let entry = LockEntry {
-                    id,
-                    plain: None,
-                    shared: SmallVec::new(),
-                    trained: None,
-                    wanted: 0,
-                };
-                self.entries.insert(at, entry);
-                at
-            }
-        };
-        &mut self.entries[at]
+        self.entries.entry(id).or_default()
     }
 
     /// Changes an entry, sends brief readers to the record or no longer, and forgets an entry
     /// that says nothing.
     pub(super) fn change(&mut self, lock: &Lock, change: impl FnOnce(&mut LockEntry)) {
-        let Ok(at) = self.place(lock.id) else { return };
-        let entry = &mut self.entries[at];
+        let Some(entry) = self.entries.get_mut(&lock.id) else {
+            return;
+        };
         change(entry);
         if entry.plain.is_none() && entry.wanted == 0 {
             let mut ended = BUSY;
             if entry.shared.is_empty() && entry.trained.is_none() {
-                self.entries.remove(at);
+                self.entries.remove(&lock.id);
                 ended |= RECORDED;
             }
             // Whoever holds the record alone sets these bits, so this is what they are.

@@ -16,21 +16,13 @@ use crate::error::Error;
 use crate::{Table, interrupt};
 
 mod alone;
+mod many;
 
 const PLAIN: Mode = Mode::Plain;
 const SHARED: Mode = Mode::Shared;
 
 /// Long enough for a thread that nothing holds up; who waits longer waits for ever.
 const EVER: Duration = Duration::from_secs(60);
-
-fn empty() -> Record {
-    Record {
-        entries: Vec::new(),
-        queue: Vec::new(),
-        next: 1,
-        turn: 0,
-    }
-}
 
 /// Locks in the order of their numbers.
 fn locks<const N: usize>() -> [Lock; N] {
@@ -91,7 +83,7 @@ fn holders_decide_who_gets_a_lock() {
     for (held, run, own, mode, answer) in cases {
         let what = format!("{held:?} {run:?} {own:?} {mode:?}");
         let [free, lock] = locks();
-        let mut record = empty();
+        let mut record = Record::new();
         if let Some(held) = held {
             let of = [(&lock, held)];
             assert_eq!(ask(&mut record, &request(&of, Some(1), &[])), "taken");
@@ -125,7 +117,7 @@ fn what_is_trained_is_changed_by_its_own_run_alone() {
         (None, SHARED, "taken"),
     ] {
         let [free, lock] = locks();
-        let mut record = empty();
+        let mut record = Record::new();
         record.entry_of(lock.id).trained = Some(1);
         let of = [(&free, mode), (&lock, mode)];
         let found = ask(&mut record, &request(&of, run, &[]));
@@ -136,7 +128,7 @@ fn what_is_trained_is_changed_by_its_own_run_alone() {
 #[test]
 fn brief_readers_are_waited_for_and_sent_to_the_record() {
     let [lock] = locks();
-    let mut record = empty();
+    let mut record = Record::new();
     lock.word.fetch_add(2, Ordering::Relaxed);
     let of = [(&lock, PLAIN)];
     let wanted = request(&of, Some(1), &[]);
@@ -163,7 +155,7 @@ fn brief_readers_are_waited_for_and_sent_to_the_record() {
 fn a_lock_is_busy_for_as_long_as_somebody_has_or_wants_it_alone() {
     let [lock] = locks();
     let of = [(&lock, PLAIN)];
-    let mut record = empty();
+    let mut record = Record::new();
     let mut wanting = [(); 2].map(|()| request(&of, Some(1), &[]));
     for request in &mut wanting {
         record.enqueue(request);
@@ -191,7 +183,7 @@ fn a_lock_is_busy_for_as_long_as_somebody_has_or_wants_it_alone() {
 fn the_queue_has_each_once_and_tells_of_who_leaves_it() {
     let [lock, other] = locks();
     let of = [(&lock, PLAIN), (&other, SHARED)];
-    let mut record = empty();
+    let mut record = Record::new();
     let mut first = request(&of, Some(1), &[5]);
     // Who did not wait changes nothing by leaving.
     record.dequeue(&first);
@@ -237,7 +229,7 @@ fn who_came_first_goes_first_for_as_long_as_courtesy_lasts() {
         (&lock, SHARED, SHARED, true),
         (&other, PLAIN, PLAIN, true),
     ] {
-        let mut record = empty();
+        let mut record = Record::new();
         waiting(&mut record, lock_of, waits);
         let of = [(&lock, asks)];
         let mut asking = request(&of, Some(2), &[]);
@@ -253,7 +245,7 @@ fn who_came_first_goes_first_for_as_long_as_courtesy_lasts() {
         assert!(record.is_next(&asking), "it waited long enough");
     }
     // Those behind, and the request itself, are no hindrance.
-    let mut record = empty();
+    let mut record = Record::new();
     let of = [(&lock, PLAIN)];
     let mut first = request(&of, Some(1), &[]);
     record.enqueue(&mut first);
@@ -277,7 +269,7 @@ fn runs_that_would_wait_for_each_other_are_told() {
             let [free, a, b, c, d] = locks();
             let all = [&a, &b, &c, &d];
             let chained = &all[..chain as usize];
-            let mut record = empty();
+            let mut record = Record::new();
             for (run, &lock) in (1..).zip(chained) {
                 let of = [(lock, SHARED)];
                 assert_eq!(ask(&mut record, &request(&of, Some(run), &[])), "taken");
@@ -309,7 +301,7 @@ fn readers_of_before_a_fork_are_not_waited_for() {
     const OLD: u64 = 1 << 32;
     for (plain, wanted, busy) in [(None, 0, 0), (Some(4), 0, BUSY), (None, 1, BUSY)] {
         let [lock] = locks();
-        let mut record = empty();
+        let mut record = Record::new();
         let entry = record.entry_of(lock.id);
         (entry.plain, entry.wanted) = (plain, wanted);
         lock.word.store(OLD + 3, Ordering::Relaxed);

@@ -275,3 +275,16 @@ fn initialisers_have_their_spread() {
     is_value(nn::normal(&[2], 1e300, rng));
     is_value(nn::uniform(&[2], f64::MAX, rng));
 }
+
+#[test]
+fn a_clone_of_a_layer_has_its_parameters() {
+    let layer = Linear::new(3, 3, &mut rng()).expect("what fits");
+    let again = layer.clone();
+    let lstm = Lstm::new(3, 3, &mut rng()).expect("what fits");
+    let lstms = [lstm.clone(), lstm];
+    let [first, second] = lstms.each_ref().map(Lstm::parameters);
+    let pairs = first.into_iter().zip(second);
+    let same = |a: &Parameter, b: &Parameter| Arc::ptr_eq(a.param(), b.param());
+    assert!(pairs.into_iter().all(|(a, b)| same(a, b)));
+    assert!(same(&layer.weights, &again.weights) && same(&layer.bias, &again.bias));
+}

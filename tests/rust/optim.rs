@@ -1,10 +1,12 @@
 //! The rules against formulas written naively, steps against training, and steps that lead out
 //! of the numbers.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use wyrmling::array::Dense;
-use wyrmling::optim::{L2Per, Optimizer, Rule, Settings};
+use wyrmling::optim::{L2Per, Optimizer, Penalized, Rule, Settings};
+use wyrmling::table::Param;
 use wyrmling::train::{self, Fit, Flow, History, Source};
 use wyrmling::{Array, Error, Input, Parameter, Result};
 
@@ -395,6 +397,21 @@ fn settings_that_cannot_be_are_refused_by_name() {
     for rule in RULES {
         assert!(Optimizer::new(rule, settings(1e-300, 0.0, Some(1e300))).is_ok());
     }
+}
+
+#[test]
+fn a_weight_that_is_set_again_counts() -> Result<()> {
+    let param = Param::new(&1.0.into(), Some("w".into()))?;
+    let w = Parameter::from_param(Arc::new(param));
+    let table = Penalized::Table(Arc::downgrade(w.param().table()));
+    for penalized in [Penalized::Named("w".into()), table] {
+        let mut sgd = Optimizer::sgd(1.0)?;
+        for l2 in [0.25, 0.5] {
+            sgd = sgd.with_l2(penalized.clone(), l2)?;
+        }
+        assert_eq!(sgd.settings_of(w.param().table()).l2, 0.5);
+    }
+    Ok(())
 }
 
 /// Clipping would hide that it is infinite.

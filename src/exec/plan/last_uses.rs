@@ -3,6 +3,9 @@
 //! What runs a function takes an operand there instead of sharing it. So an array of which there is no other
 //! owner can be changed in place ([`Operator::update`](crate::rules::Operator::update)), and memory is free
 //! early.
+//!
+//! Limit: a number, integer or truth value that several blocks read has no last use. It is neither large nor
+//! changed in place, and where each of thousands is needed takes the square of their number to find.
 
 use crate::ir::{Cfg, Expression, Function, ValueId, each_range};
 
@@ -23,6 +26,8 @@ struct Needed {
     after: Vec<Vec<ValueId>>,
     /// The values that are passed to a block as arguments and needed in it or after it all the same, sorted.
     given: Vec<Vec<ValueId>>,
+    /// The numbers that other blocks than their own read.
+    is_spread: Vec<bool>,
 }
 
 impl Needed {
@@ -35,13 +40,17 @@ impl Needed {
             }
         }
         given.sort_unstable();
-        let mut needed = Needed {
-            after: vec![Vec::new(); count],
-            given: vec![Vec::new(); count],
+        let [mut after, mut given_still] = [(); 2].map(|()| vec![Vec::new(); count]);
+        let mut is_spread = vec![false; function.kinds.len()];
+        let pass_over = |id: ValueId| {
+            let array = function.kind(id).array();
+            let is_number = array.is_none_or(|ty| ty.ndim() == 0);
+            is_spread[id as usize] |= is_number;
+            is_number
         };
         // The value that each block is to be asked about.
         let (mut concerns, mut takes) = (vec![None; count], vec![None; count]);
-        each_range(function, graph, |range| {
+        each_range(function, graph, pass_over, |range| {
             let id = range.id;
             let readers = range.readers.iter().map(|&(_, block)| block);
             for block in readers.chain(range.home) {
@@ -53,16 +62,20 @@ impl Needed {
             }
             for &block in range.live_out {
                 if concerns[block] == Some(id) {
-                    needed.after[block].push(id);
+                    after[block].push(id);
                 }
             }
             for &block in range.live_in {
                 if takes[block] == Some(id) {
-                    needed.given[block].push(id);
+                    given_still[block].push(id);
                 }
             }
         });
-        needed
+        Needed {
+            after,
+            given: given_still,
+            is_spread,
+        }
     }
 }
 
@@ -86,7 +99,9 @@ impl LastUses {
             let ends = targets.iter().map(|to| {
                 let inside = &needed.given[to.block];
                 let last = |(k, id): (usize, &ValueId)| {
-                    inside.binary_search(id).is_err() && !to.args[k + 1..].contains(id)
+                    !needed.is_spread[*id as usize]
+                        && inside.binary_search(id).is_err()
+                        && !to.args[k + 1..].contains(id)
                 };
                 to.args.iter().enumerate().map(last).collect()
             });
@@ -104,9 +119,11 @@ impl LastUses {
             }
             let last = |expression: &Expression| {
                 let operands = expression.operands().iter().enumerate().rev();
-                operands.fold(0, |bits, (k, &id)| match read(id) {
-                    true => bits,
-                    false => bits | bit(k),
+                operands.fold(0, |bits, (k, &id)| {
+                    match read(id) || needed.is_spread[id as usize] {
+                        true => bits,
+                        false => bits | bit(k),
+                    }
                 })
             };
             let backwards = block.instructions.iter().rev();
@@ -138,10 +155,11 @@ mod tests {
 
     #[test]
     fn a_use_is_the_last_where_no_path_reads_the_value_again() {
-        let number = || ValueKind::from(Type::scalar(DType::F64));
+        let array = || ValueKind::from(Type::new(DType::F64, &[2]));
         let b = Builder::new();
-        let (x, y) = (b.parameter(number()), b.parameter(number()));
-        let add = |args: &[ValueId]| b.try_apply(OpRef::Static(&Add), args).expect("numbers");
+        let (x, y) = (b.parameter(array()), b.parameter(array()));
+        let more = b.parameter(ValueKind::Bool);
+        let add = |args: &[ValueId]| b.try_apply(OpRef::Static(&Add), args).expect("arrays");
         let double = add(&[x, x]);
         let sum = add(&[double, y]);
         b.terminate(Terminator::Jump(Target {
@@ -149,19 +167,19 @@ mod tests {
             args: vec![sum, sum, y],
         }));
         b.block();
-        let [p, q, r] = [(); 3].map(|()| b.parameter(number()));
-        let square = b.try_apply(OpRef::Static(&Square), &[p]).expect("a number");
+        let [p, q, r] = [(); 3].map(|()| b.parameter(array()));
+        let square = b.try_apply(OpRef::Static(&Square), &[p]).expect("an array");
         let to = |block, args: &[ValueId]| Target {
             block,
             args: args.to_vec(),
         };
         b.terminate(Terminator::Branch {
-            condition: square,
+            condition: more,
             then: to(1, &[q, r, square]),
             otherwise: to(2, &[r]),
         });
         b.block();
-        let s = b.parameter(number());
+        let s = b.parameter(array());
         let end = add(&[s, y]);
         b.terminate(Terminator::Return(vec![end]));
         let function = b.finish("f").expect("fitting types");
@@ -178,14 +196,13 @@ mod tests {
         assert_eq!([0, 1].map(|k| last.operand(2, 0, k)), [true, true]);
     }
 
-    /// N blocks, each of which makes a number, between the numbers that the first block makes and the last reads.
+    /// N blocks, each of which makes an array, between the arrays that the first block makes and the last reads.
     #[test]
     fn what_is_asked_for_grows_with_the_uses_and_not_with_blocks_times_values() {
         let noted = |count: usize| {
-            let number = || ValueKind::from(Type::scalar(DType::F64));
             let b = Builder::new();
-            let x = b.parameter(number());
-            let square = |x| b.try_apply(OpRef::Static(&Square), &[x]).expect("a number");
+            let x = b.parameter(Type::new(DType::F64, &[2]));
+            let square = |x| b.try_apply(OpRef::Static(&Square), &[x]).expect("an array");
             let early: Vec<ValueId> = (0..count).map(|_| square(x)).collect();
             for block in 1..=count {
                 square(x);
@@ -201,7 +218,27 @@ mod tests {
             let needed = Needed::of(&function, &Cfg::new(&function));
             needed.after.iter().map(Vec::len).sum::<usize>()
         };
-        // x after each block but the last that reads it, and the numbers after the first.
+        // x after each block but the last that reads it, and the arrays after the first.
         assert_eq!([100, 200].map(noted), [199, 399]);
+    }
+
+    #[test]
+    fn a_number_that_several_blocks_read_has_no_last_use() {
+        let b = Builder::new();
+        let x = b.parameter(Type::scalar(DType::F64));
+        let square = |x| b.try_apply(OpRef::Static(&Square), &[x]).expect("a number");
+        let y = square(square(x));
+        let args = vec![y];
+        b.terminate(Terminator::Jump(Target { block: 1, args }));
+        b.block();
+        b.parameter(Type::scalar(DType::F64));
+        let (first, second) = (square(x), square(y));
+        b.terminate(Terminator::Return(vec![first, second]));
+        let function = b.finish("f").expect("fitting types");
+        let last = LastUses::new(&function);
+        let operands = [(0, 0), (0, 1), (1, 0), (1, 1)];
+        let found = operands.map(|(block, k)| last.operand(block, k, 0));
+        assert_eq!(found, [false, true, false, false]);
+        assert_eq!(last.arguments(0, 0), [false]);
     }
 }

@@ -17,7 +17,7 @@ use crate::table::Gradient;
 /// }
 /// # Ok::<(), wyrmling::Error>(())
 /// ```
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct CollectedGradient(RefCell<Option<Gradient>>);
 
 impl CollectedGradient {

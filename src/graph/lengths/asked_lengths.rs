@@ -28,6 +28,7 @@ pub(in crate::graph) fn any() -> bool {
 }
 
 /// A length that was read as an integer.
+#[derive(Debug)]
 struct LengthRecord {
     length: Length,
     /// The nodes built while the input had the length are those with serial numbers above `from` and
@@ -45,7 +46,7 @@ impl LengthRecord {
 }
 
 /// The records of one input. Public as the trait `Node` is.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct LengthRecords(RefCell<Vec<LengthRecord>>);
 
 impl LengthRecords {

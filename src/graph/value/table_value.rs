@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::table::Table;
 
 /// A table in a graph, with the copy that dense operators last used.
+#[derive(Debug)]
 pub struct TableValue {
     table: Arc<Table>,
     copy: RefCell<Option<(u64, Array)>>,

@@ -117,6 +117,12 @@ pub struct Definition {
     pub(super) compute: Compute,
 }
 
+impl std::fmt::Debug for Definition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Definition").field(&self.name).finish()
+    }
+}
+
 impl Definition {
     /// The kernel for real operands of type `dtype`, if the operator takes so many.
     #[inline]
