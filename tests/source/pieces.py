@@ -376,7 +376,7 @@ class Pieces(WholePieces):
         forms += [
             "({0} @ {0}[::-1])",
             "np.max({})",
-            "float(np.float32({}[0]))",
+            "float(np.float64({}[0]))",
             "np.exp(-abs({}[2]))",
         ]
         return self.pick(forms).format(name), "number"
