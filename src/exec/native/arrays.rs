@@ -1,4 +1,4 @@
-//! Instructions with arrays in machine code: calls that do a step of the [`frame`](self::frame), and
+//! Instructions with arrays in machine code: calls that do a step of the [`frame`], and
 //! elements of an array put, or added to, by their indices.
 
 pub(super) mod array_tape;
