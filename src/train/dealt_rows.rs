@@ -3,6 +3,8 @@
 //! Rows that follow each other are dealt together, as a group, so that two workers do not use the same
 //! cache line, or the same page ([`partition`](super::partition)). A part is what one block has.
 
+use std::ops::Range;
+
 use rand::Rng;
 use rand::seq::SliceRandom;
 
@@ -17,7 +19,7 @@ const DEALS: usize = 16;
 pub(super) struct DealtRows {
     /// The logarithm to base 2 of the number of rows in a group.
     shift: u32,
-    /// Samples of each group of rows.
+    /// Samples of each group of rows, and draws of it that were [counted](Self::count_draws).
     weights: Vec<u32>,
     /// The part of each group; at most 256 parts.
     parts: Vec<u8>,
@@ -26,7 +28,7 @@ pub(super) struct DealtRows {
     // What dealing needs, kept so that an epoch allocates nothing for it.
     /// All groups, in the order in which they were dealt last.
     order: Vec<usize>,
-    /// Samples of each part, as it is dealt.
+    /// What each part has, as it is dealt.
     loads: Vec<u64>,
     /// The part of each group, as it is dealt.
     dealt: Vec<u8>,
@@ -103,9 +105,24 @@ impl DealtRows {
         self.weights.iter().filter(|weight| **weight > 0).count()
     }
 
-    /// The samples of the group that has the most.
-    pub(super) fn heaviest(&self) -> u32 {
-        self.weights.iter().copied().max().unwrap_or(0)
+    /// Counts what is drawn beside the samples: as much in all, of which some rows have this share.
+    pub(super) fn count_draws(&mut self, share: impl Fn(Range<usize>) -> f64) {
+        let samples: f64 = self.weights.iter().map(|&weight| f64::from(weight)).sum();
+        for (group, weight) in self.weights.iter_mut().enumerate() {
+            let rows = group << self.shift..(group + 1) << self.shift;
+            *weight = weight.saturating_add((samples * share(rows)).round() as u32);
+        }
+    }
+
+    /// Whether what is drawn in a part comes about as often as without parts: half as often again at most, and two
+    /// thirds as often at least. A part has a share of all that is 1 / parts; where one group has w, there is room in
+    /// its part for x = (1 - parts * w) / (1 - w) of the other groups that parts have on average. Where that group
+    /// has samples alone, which is the worst, the part has (2 - x) / x as many samples for what is drawn as on
+    /// average; of draws alone, x / (2 - x). So x is to be 4/5 at least.
+    pub(super) fn are_even(&self) -> bool {
+        let heaviest = self.weights.iter().copied().max().unwrap_or(0);
+        let all: u64 = self.weights.iter().map(|&weight| u64::from(weight)).sum();
+        (5 * self.groups.len() as u64 - 4) * u64::from(heaviest) <= all
     }
 
     /// Gives groups that follow each other to each part, with as many samples as nearly as can be.
@@ -120,7 +137,7 @@ impl DealtRows {
         }
     }
 
-    /// Gives each group, in random order, to the part that has the fewest samples so far; again, if the
+    /// Gives each group, in random order, to the part that has the least so far; again, if the
     /// parts are too unequal. The result depends on the random numbers alone, not on what was dealt before.
     pub(super) fn deal<R: Rng>(&mut self, rng: &mut R) {
         // A group without samples counts, so that those are dealt out evenly, too.

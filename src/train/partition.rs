@@ -13,8 +13,9 @@
 //!
 //! What samplers draw for the same table is drawn from the items of the block, too. Items are dealt anew in
 //! each epoch, at random, so over epochs an item is compared with all others about as often as without. Parts
-//! have as many samples, so a part with items that many users had has fewer items, each of which is drawn more
-//! often; where a group of items has too many samples for that, there are fewer parts, or none. Users
+//! of items have as much of the samples and of what is drawn, taken together, as nearly as can be: if they had as many
+//! samples alone, a part with items that many users had would have few others, each drawn much more often than
+//! the sampler says. Where a group of items has too much for that, there are fewer parts, or none. Users
 //! stay where they are, and so do the cache lines of their rows.
 //!
 //! Rows that share a cache line, such as biases, are dealt together, as a group. Groups of items are a page:
@@ -156,14 +157,21 @@ impl Partition {
             return Ok(None);
         }
         let mut users = IndexColumn::new(feeds, lookups, users, CACHE_LINE, parts)?;
-        let items = IndexColumn::new(feeds, lookups, items, PAGE, parts)?;
+        let mut items = IndexColumn::new(feeds, lookups, items, PAGE, parts)?;
         let enough = |column: &IndexColumn| column.rows.used() >= LEAST_GROUPS * parts;
-        // A part with a share of all samples that is 1 / parts, of which a group of items has w, has this many of the
-        // groups that parts have on average: (1 - parts * w) / (1 - w). It is to be two thirds at least, so that what
-        // is drawn in its blocks comes half as often again at most.
-        let heaviest = items.rows.heaviest() as usize;
-        let even = (3 * parts - 2).saturating_mul(heaviest) <= feeds.count;
-        if !(enough(&users) && enough(&items) && even) {
+        if !(enough(&users) && enough(&items)) {
+            return Ok(None);
+        }
+        let drawn = items.drawn.iter();
+        let samplers: Vec<_> = drawn.filter_map(|&at| feeds.feeds[at].sampler()).collect();
+        if !samplers.is_empty() {
+            let share =
+                |rows: Range<usize>| samplers.iter().map(|s| s.share(rows.clone())).sum::<f64>();
+            items
+                .rows
+                .count_draws(|rows| share(rows) / samplers.len() as f64);
+        }
+        if !items.rows.are_even() {
             return Ok(None);
         }
         users.rows.cut();

@@ -22,6 +22,8 @@ pub(super) mod negatives;
 mod positives;
 pub(super) mod scored;
 
+use std::ops::Range;
+
 use rand::Rng;
 use rand_distr::Distribution;
 use rand_distr::weighted::WeightedAliasIndex;
@@ -187,6 +189,17 @@ impl Sampler {
             rows.flat_map(|(user, row)| row.iter().map(move |&item| (user, item)))
                 .unzip(),
         )
+    }
+
+    /// The share of what is drawn that some items have, for a user who knows none; numbers behind the last item
+    /// have none.
+    pub(super) fn share(&self, items: Range<usize>) -> f64 {
+        let end = self.item_count() as usize;
+        let before = |item: usize| match &self.items {
+            Items::Uniform { n } => item.min(end) as f64 / f64::from(*n),
+            Items::Weighted { before, .. } => before[item.min(end)] as f64 / before[end] as f64,
+        };
+        before(items.end) - before(items.start)
     }
 
     /// The weights of the items, unless all are alike. [`popularity`](Sampler::popularity) of

@@ -75,6 +75,30 @@ def test_items_are_drawn_as_often_as_without(given: bool, power: int) -> None:
     assert others.std() < 4 * np.sqrt(expected)
 
 
+@pytest.mark.parametrize(("threads", "share"), [(2, 0.3), (2, 0.75), (4, 0.05), (4, 0.3)])
+def test_an_item_is_drawn_by_its_weight_whatever_the_samples_are_of(
+    threads: int, share: float
+) -> None:
+    """Also where it has so much that workers with other items would hardly draw it."""
+    users, items = columns()
+    weights = np.full(ITEMS, (1.0 - share) / (ITEMS - 1))
+    weights[777] = share
+    of_users, of_items = table(np.zeros(USERS)), table(np.zeros(ITEMS))
+    u, i, j = wy.IndexInput([0]), wy.IndexInput([0]), wy.IndexInput([0])
+    # The gradient of an item is how often it was drawn.
+    wy.fit(
+        (of_users[u] + of_items[i] * 0.0 + of_items[j]).sum() / WIDTH,
+        {u: users, i: items},
+        sample={j: wy.sampling.Popularity(weights, power=1.0)},
+        optimizer=wy.SGD(float(WIDTH)),
+        epochs=20,
+        batch_size=16,
+        threads=threads,
+    )
+    drawn = -of_items.value[:, 0]
+    assert 0.65 < drawn[777] / drawn.sum() / share < 1.1
+
+
 @pytest.mark.parametrize("threads", [2, 4])
 def test_no_update_is_lost_but_at_the_end_of_an_epoch(threads: int) -> None:
     epochs, batch_size = 5, 16

@@ -143,7 +143,10 @@ fn parts_are_even_and_any_two_groups_meet_as_often() {
     for epoch in 0..DEALT {
         partition.deal(&mut stream(5, 0, epoch as usize));
         let rows = &partition.columns[1].rows;
-        assert!((9500..10_500).contains(&load(rows, ITEMS)));
+        // As much of the samples and of the rows, which are drawn alike, together.
+        let drawn = (0..ITEMS).filter(|&row| rows.part(row) == 0).count() as u32 * SAMPLES / ITEMS;
+        let both = load(rows, ITEMS) as u32 + drawn;
+        assert!((19_500..20_500).contains(&both), "{both}");
         let parts: Vec<usize> = groups.iter().map(|&row| rows.part(row)).collect();
         assert!((0..ITEMS).all(|row| rows.part(row) == parts[row as usize / 32]));
         let pairs = parts.iter().flat_map(|a| parts.iter().map(move |b| a == b));
@@ -206,6 +209,23 @@ fn what_is_drawn_is_of_the_part_and_each_item_as_often() {
     }
 }
 
+/// How often items of the first group are drawn, one item for each sample, as a share of all draws.
+fn drawn_of_group(feeds: &Feeds, index: impl Fn(u32, u32) -> u32, sampler: &Sampler) -> f64 {
+    let mut partition = partition(feeds, 1000, 2, 10).unwrap();
+    let mut rng = stream(7, 1, 1);
+    let (mut drawn, mut of_group) = (0, 0);
+    for epoch in 0..300 {
+        partition.deal(&mut stream(8, 0, epoch));
+        for k in (0..40_000).step_by(37) {
+            let part = partition.columns[1].rows.part(index(k, ITEMS));
+            let among = partition.among(part);
+            drawn += 1;
+            of_group += u32::from(sampler.draw_among(&mut rng, None, &among) < 16);
+        }
+    }
+    f64::from(of_group) / f64::from(drawn)
+}
+
 #[test]
 fn an_item_is_drawn_about_as_often_as_others_however_many_samples_have_it() {
     // A share of the samples has items of the first group.
@@ -218,24 +238,29 @@ fn an_item_is_drawn_about_as_often_as_others_however_many_samples_have_it() {
     let uniform = Sampler::uniform(ITEMS as usize).unwrap();
     let parts =
         |share| partition(&feeds(40_000, index(share)), 1000, 2, 10).map(|found| found.parts);
-    assert_eq!([0, 7, 14, 30].map(parts), [Some(8), Some(4), Some(2), None]);
-    for share in [0, 2, 7, 14] {
-        let mut partition = partition(&feeds(40_000, index(share)), 1000, 2, 10).unwrap();
-        let mut rng = stream(7, 1, 1);
-        let (mut drawn, mut of_group) = (0, 0);
-        for epoch in 0..300 {
-            partition.deal(&mut stream(8, 0, epoch));
-            // As many samples of each part.
-            for part in 0..partition.parts {
-                let among = partition.among(part);
-                for _ in 0..200 {
-                    drawn += 1;
-                    of_group += u32::from(uniform.draw_among(&mut rng, None, &among) < 16);
-                }
-            }
-        }
-        let often = f64::from(of_group) / f64::from(drawn) / (16.0 / f64::from(ITEMS));
+    let found = [0, 7, 14, 30, 40].map(parts);
+    assert_eq!(found, [Some(8), Some(4), Some(2), Some(2), None]);
+    for share in [0, 2, 7, 14, 30] {
+        let found = drawn_of_group(&feeds(40_000, index(share)), index(share), &uniform);
+        let often = found / (16.0 / f64::from(ITEMS));
         assert!((0.8..1.6).contains(&often), "{share}: {often}");
+    }
+}
+
+#[test]
+fn an_item_is_drawn_about_as_often_as_its_weight_says_whatever_the_samples_are_of() {
+    // The first group has a share of the weight, of two parts.
+    let sampler = |share: f64| {
+        let mut counts = vec![(1.0 - share) / f64::from(ITEMS - 16); ITEMS as usize];
+        counts[..16].fill(share / 16.0);
+        Sampler::popularity(&counts, 1.0).unwrap()
+    };
+    let feeds = |share| drawn_feeds(40_000, any_index, sampler(share));
+    let parts = |share| partition(&feeds(share), 1000, 2, 10).map(|found| found.parts);
+    assert_eq!([0.01, 0.3, 0.5].map(parts), [Some(2), Some(2), None]);
+    for share in [0.01, 0.1, 0.3] {
+        let often = drawn_of_group(&feeds(share), any_index, &sampler(share)) / share;
+        assert!((0.65..1.1).contains(&often), "{share}: {often}");
     }
 }
 
