@@ -446,3 +446,26 @@ def lengths_that_meet_at_several_places(x, w):
     alone = (rows @ w.T).sum(axis=1)
     beside = (rows * w).sum(axis=1)
     return np.sum(alone * beside - alone) + np.sum(beside[:, None] - rows)
+
+
+@at(np.array([0.4, -1.2, 2.1]), 0.5)
+@at(np.array([-0.4, -1.2, -0.3]), 0.5)
+def operators_in_place(x, y):
+    found = x[x > 0]
+    other, before = found, found + 1.0
+    found *= y
+    other += found * before
+    found = found / 2
+    found -= other[::-1]
+    while y < 2:
+        y += 1
+        other **= 2
+    return found.sum() * y, other.sum() - before.sum(), len(found)
+
+
+@at(np.array([0.4, -1.2, 2.1]), 0.5)
+@at(np.array([0.4, -1.2, -0.3]), 0.5)
+def operator_in_place_with_fewer(x, y):
+    found, first = x[x > 0], x[x > 1]
+    found *= first[:1] + y if len(first) else y
+    return found.sum()

@@ -327,3 +327,35 @@ def put_where_counts_say(x):
         found[places[k]] = v
         places[k] += 1
     return sum(i * v for i, v in enumerate(found))
+
+
+@at(1.5, 0.4)
+@at(0.3, 1.0)
+@at(-0.0, 0.0)
+def numbers_of_a_dict_by_computed_keys(x, y):
+    found = {0: x, 2: 1.0, 1: y}
+    k = int(x > y)
+    found[k] = found[2 * k] * y
+    found[1 - k] += found.get(k + 1, 2) * x
+    found[k] -= found.get(k + 7, x)
+    total = sum((key + 1.5) * value for key, value in found.items())
+    return total + found.get(3 * k, y) * x, list(found), found[2 - k]
+
+
+@at(V)
+@at(-V)
+def numbers_of_several_kinds_in_a_dict(x):
+    found, k = {-1: 0, 1: 0.5, 0: True}, 0
+    while k < len(x):
+        side = 1 if x[k] > 0.5 else -1
+        found[side] = found[side] + x[k] * k
+        k += 1
+    return list(found.values()), sum(found.values())
+
+
+@at(1.5, 0.4)
+@at(0.3, 1.0)
+def key_that_is_new_at_some_numbers(x, y):
+    found = {0: x, 2: 1.0}
+    found[int(x > y)] = y
+    return x * len(found) + sum(found.values())

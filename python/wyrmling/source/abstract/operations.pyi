@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
 from .frames import LoopCode, LoopEnds
+from .state import DictContents
 
 class Operations:
     """What one part does for others."""
@@ -420,8 +421,14 @@ class Operations:
     def in_order(self, items: list[Any], keywords: dict[str, Any], node: ast.AST) -> list[Any]:
         """Items sorted (``reductions.py``)."""
 
-    def key(self, index: Any, node: ast.AST) -> Any:
+    def key(self, index: Any, node: ast.AST, within: DictContents | None = None) -> Any:
         """A key that is known (``containers.py``)."""
+
+    def picks_key(self, contents: DictContents, index: Any) -> bool:
+        """Whether one of the numbers of a dict is picked by a computed key (``picks.py``)."""
+
+    def contains(self, item: Any, container: Any, node: ast.AST) -> Any:
+        """Whether a container has an item (``truth.py``)."""
 
     def accumulate(
         self, over: Any, first: Any, step: Callable[[Any, Any], Any], node: ast.AST

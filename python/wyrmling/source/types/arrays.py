@@ -427,9 +427,13 @@ class Arrays(Creation):
             after = replace(before, id=self.as_real(value, before.dtype.name, node))
         fits = isinstance(before, Array) and isinstance(after, Array)
         if fits and (before.computed or after.computed):
-            self.refuse(
-                node, "an operator in place on an array of computed length", "write x = x + …"
-            )
+            if not (isinstance(owner, Reference) and before.computed and after.computed):
+                self.refuse(
+                    node, "an operator in place on an array of computed length", "write x = x + …"
+                )
+            length, other = self.length(before, node), self.length(after, node)
+            same = self.compare("Eq", length, other, node)
+            self.guard(same, "an operator in place on an array of another length", node)
         if not fits or (before.shape, before.dtype) != (after.shape, after.dtype):
             self.refuse(node, "such an operator in place on an array", "write x = x + …")
         if isinstance(owner, Array):

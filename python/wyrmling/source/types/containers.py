@@ -35,7 +35,7 @@ from .computed_slices import is_computed, part_of_range
 from .creation import joiner_of
 from .dicts import CLASSES
 from .numbers import OPERATORS
-from .picks import Picks
+from .picks import Picks, has_integer_keys
 from .tables import is_cell
 from .views import is_view, store_in_view
 from .written_integers import expect_written
@@ -227,13 +227,13 @@ class Containers(Picks):
         at = self.within_length(index, self.length(value, node), node)
         return self.binary("Add", value.start, self.binary("Mult", at, value.step, node), node)
 
-    def key(self, index: Any, node: ast.AST) -> Any:
-        """A key that is known."""
+    def key(self, index: Any, node: ast.AST, within: DictContents | None = None) -> Any:
+        """A key that is known: of a dict ``within`` which a computed one may be picked."""
         if isinstance(index, Tuple):
             return tuple(self.key(item, node) for item in index.items)
-        found = self.constant_of(
-            index, node, "an item by a computed key", "use keys that are known"
-        )
+        picks = within is not None and has_integer_keys(within)
+        advice = COMPUTED_INDEX if picks else "use keys that are known"
+        found = self.constant_of(index, node, "an item by a computed key", advice)
         try:
             hash(found)
         except TypeError:
@@ -324,7 +324,11 @@ class Containers(Picks):
         elif isinstance(contents, GrownContents):
             self.grown_store(owner, index, value, node)
         elif isinstance(contents, DictContents):
-            key = self.key(index, node)
+            if kind_of(value) is not None and self.picks_key(contents, index):
+                after = self.replaced_value(owner, contents, index, value, node)
+                self.store(owner, replace(contents, values=after), node)
+                return
+            key = self.key(index, node, contents)
             keys, values = list(contents.keys), list(contents.values)
             if key in keys:
                 values[keys.index(key)] = value

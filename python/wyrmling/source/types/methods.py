@@ -300,7 +300,14 @@ class Methods(Walker):
     ) -> Any:
         """``x.get(key, default)``."""
         default = args[1] if len(args) > 1 else Known(None)
-        at = self._at(contents, self.key(args[0], node))
+        if self.picks_key(contents, args[0]):
+            return self.decide(
+                self.contains(args[0], owner, node),
+                lambda: self.item(owner, args[0], node),
+                lambda: default,
+                node,
+            )
+        at = self._at(contents, self.key(args[0], node, contents))
         return default if at is None else contents.values[at]
 
     def dict_setdefault(

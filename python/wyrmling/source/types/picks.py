@@ -1,17 +1,19 @@
-"""Items of short lists and tuples at places that are computed.
+"""Items of short lists, tuples and dicts at places that are computed.
 
 One of several numbers is found by comparing the index, and so is one of what an argument tells
 apart. In a list of numbers of several kinds, as where a ``np.float64`` takes the place of a float,
 each is replaced where its place is the index: lists of computed length have numbers of one kind.
+So are the numbers of a dict whose keys are integers; which keys it has is known.
 """
 
 from __future__ import annotations
 
 import ast
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
-from ..abstract.state import ListContents
+from ..abstract.state import DictContents, ListContents
 from ..abstract.values import INTEGERS, STORED, Choice, Known, Number, kind_of, sources_of
 from ..abstract.walker import Walker
 
@@ -114,3 +116,27 @@ class Picks(Walker):
 
         with self.holding(value, *items):
             return [replaced(place, item) for place, item in enumerate(items)]
+
+    def picks_key(self, contents: DictContents, index: Any) -> bool:
+        """Whether one of the numbers of a dict is picked by a key that is computed."""
+        if contents.cls not in (dict, OrderedDict) or len(contents.keys) > LONGEST_MIXED:
+            return False
+        return has_integer_keys(contents) and self.is_pick(contents.values, index)
+
+    def replaced_value(
+        self, owner: Any, contents: DictContents, index: Any, value: Any, node: ast.AST
+    ) -> tuple[Any, ...]:
+        """The numbers of a dict, of which that by a key that is computed is another."""
+        self.guard(self.contains(index, owner, node), "a key that is new", node)
+
+        def replaced(key: int, item: Any) -> Any:
+            same = self.compare("Eq", index, Known(key), node)
+            return self.decide(same, lambda: value, lambda: item, node)
+
+        with self.holding(value, *contents.values):
+            return tuple(map(replaced, contents.keys, contents.values))
+
+
+def has_integer_keys(contents: DictContents) -> bool:
+    """Whether all keys of a dict are integers, and there are some."""
+    return {int} == set(map(type, contents.keys))
