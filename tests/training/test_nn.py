@@ -180,6 +180,18 @@ def test_layer_norm_at_special_points() -> None:
     np.testing.assert_allclose(found.var(axis=1), 1.0, rtol=1e-6)
 
 
+@pytest.mark.parametrize(("dtype", "size"), [(np.float32, 1e30), (np.float64, 1e200)])
+def test_layer_norm_where_squares_overflow(dtype: Any, size: float) -> None:
+    x = np.array([1.0, 2.0, 4.0])
+    expected = nn.layer_norm(x, epsilon=0.0)
+    slopes = wy.grad(lambda x: nn.layer_norm(x, epsilon=0.0)[0])(x)
+    large = (x * size).astype(dtype)
+    np.testing.assert_allclose(nn.layer_norm(large), expected, rtol=1e-6)
+    found = wy.grad(lambda x: nn.layer_norm(x)[0])(large)
+    np.testing.assert_allclose(found * dtype(size), slopes, rtol=1e-5)
+    assert found.dtype == nn.layer_norm(large).dtype == dtype
+
+
 def test_dropout() -> None:
     rng = np.random.default_rng(7)
     x = rng.normal(size=(200, 300))
