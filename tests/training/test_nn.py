@@ -171,6 +171,13 @@ def test_special_points_of_cells() -> None:
             states(np.zeros((2, 1)), other, other, np.zeros(count + 1))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_attention_looks_at_nothing_that_is_masked_where_scores_are_large(dtype: Any) -> None:
+    queries, keys = np.full((1, 2), 1e16, dtype), np.full((2, 2), -1e16, dtype)
+    found = nn.attention(queries, keys, np.eye(2, dtype=dtype), np.array([[True, False]]))
+    np.testing.assert_array_equal(found, [[1.0, 0.0]])
+
+
 def test_layer_norm_at_special_points() -> None:
     np.testing.assert_array_equal(nn.layer_norm(np.full((2, 3), 7.0)), 0.0)
     np.testing.assert_array_equal(nn.layer_norm(np.array([[4.0]])), 0.0)
