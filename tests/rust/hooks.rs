@@ -317,5 +317,8 @@ fn gradients_are_had_as_numbers_too() -> Result<()> {
     let square = x.square().boxed();
     let refused = square.clone().sum().gradient_values(None, &[&square]);
     assert!(matches!(refused, Err(Error::Type(text)) if text.starts_with("leaves: expected")));
+    let places = wyrmling::graph::ops::argsort(&x, 0)?;
+    let refused = places.gradient_values(None, &[&x]);
+    assert!(matches!(refused, Err(Error::Type(text)) if text.contains("integers")));
     Ok(())
 }
