@@ -171,13 +171,6 @@ def test_special_points_of_cells() -> None:
             states(np.zeros((2, 1)), other, other, np.zeros(count + 1))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_attention_looks_at_nothing_that_is_masked_where_scores_are_large(dtype: Any) -> None:
-    queries, keys = np.full((1, 2), 1e16, dtype), np.full((2, 2), -1e16, dtype)
-    found = nn.attention(queries, keys, np.eye(2, dtype=dtype), np.array([[True, False]]))
-    np.testing.assert_array_equal(found, [[1.0, 0.0]])
-
-
 def test_layer_norm_at_special_points() -> None:
     np.testing.assert_array_equal(nn.layer_norm(np.full((2, 3), 7.0)), 0.0)
     np.testing.assert_array_equal(nn.layer_norm(np.array([[4.0]])), 0.0)
@@ -185,18 +178,6 @@ def test_layer_norm_at_special_points() -> None:
     found = nn.layer_norm(np.random.default_rng(6).normal(3.0, 5.0, (4, 1000)))
     np.testing.assert_allclose(found.mean(axis=1), 0.0, atol=1e-12)
     np.testing.assert_allclose(found.var(axis=1), 1.0, rtol=1e-6)
-
-
-@pytest.mark.parametrize(("dtype", "size"), [(np.float32, 1e30), (np.float64, 1e200)])
-def test_layer_norm_where_squares_overflow(dtype: Any, size: float) -> None:
-    x = np.array([1.0, 2.0, 4.0])
-    expected = nn.layer_norm(x, epsilon=0.0)
-    slopes = wy.grad(lambda x: nn.layer_norm(x, epsilon=0.0)[0])(x)
-    large = (x * size).astype(dtype)
-    np.testing.assert_allclose(nn.layer_norm(large), expected, rtol=1e-6)
-    found = wy.grad(lambda x: nn.layer_norm(x)[0])(large)
-    np.testing.assert_allclose(found * dtype(size), slopes, rtol=1e-5)
-    assert found.dtype == nn.layer_norm(large).dtype == dtype
 
 
 def test_dropout() -> None:
