@@ -314,8 +314,11 @@ fn gradients_are_had_as_numbers_too() -> Result<()> {
             .is_err()
     );
     // The gradient of what is no leaf is not there, which is not to be taken for zero.
-    let square = x.square().boxed();
+    let square = x.clone().square().boxed();
     let refused = square.clone().sum().gradient_values(None, &[&square]);
     assert!(matches!(refused, Err(Error::Type(text)) if text.starts_with("leaves: expected")));
+    let places = wyrmling::graph::ops::argsort(&x, 0)?;
+    let refused = places.gradient_values(None, &[&x]);
+    assert!(matches!(refused, Err(Error::Type(text)) if text.contains("integers")));
     Ok(())
 }

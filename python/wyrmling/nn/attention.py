@@ -14,8 +14,9 @@ import wyrmling as wy
 
 __all__ = ["attention", "causal", "steps_back"]
 
-HIDDEN = -1e30
-"""The score of what may not be looked at: finite, so that rows that see nothing have gradients."""
+HIDDEN = -3e38
+"""The score of what may not be looked at: below all others of float32, and finite, so that rows
+that see nothing have gradients."""
 
 
 def attention(queries: Any, keys: Any, values: Any, mask: Any = None, *, bias: Any = None) -> Any:

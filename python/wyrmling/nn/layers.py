@@ -93,7 +93,12 @@ def layer_norm(x: Any, gain: Any = None, bias: Any = None, *, epsilon: float = 1
            [ 0.,  0.]])
     """
     centred = x - np.mean(x, axis=-1, keepdims=True)
-    found = centred / np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + epsilon)
+    # Divided by a number from 1 on, which cancels and has no gradient, so that no square overflows.
+    sizes = np.abs(wy.stop_gradient(centred))
+    size = np.max(sizes, axis=-1, keepdims=True, initial=1.0)
+    centred = centred / size
+    variance = (centred * centred).mean(axis=-1, keepdims=True)
+    found = centred / np.sqrt(variance + epsilon / size / size)
     if gain is not None:
         found = found * gain
     return found if bias is None else found + bias

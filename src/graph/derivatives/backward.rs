@@ -53,6 +53,19 @@ fn seed(root: &dyn Node, grad: Option<Array>) -> Result<Value> {
     Ok(Value::Dense(grad))
 }
 
+/// Whether the values of `root` can have a gradient.
+///
+/// # Errors
+/// [`Error::Type`], which names `what` asks, if they are integers.
+fn real(root: &dyn Node, what: &str) -> Result<()> {
+    match root.core().dtype().is_real() {
+        true => Ok(()),
+        false => Err(Error::Type(format!(
+            "{what}: these are integers, which have no gradient"
+        ))),
+    }
+}
+
 /// Leaves, each with the gradient that arrived there.
 type Arrived<'a> = SmallVec<[(&'a Rc<dyn Node>, Value); 4]>;
 
@@ -197,11 +210,7 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     // An operator of the caller's may set a leaf, too, while values are computed.
     let own_changes = OwnChanges::begin();
     refresh(root)?;
-    if !root.core().dtype().is_real() {
-        return Err(Error::Type(
-            "backward: these are integers, which have no gradient".into(),
-        ));
-    }
+    real(&**root, "backward")?;
     if !root.core().differentiable() {
         return Err(Error::Type(
             "backward: nothing below records a gradient, as a Parameter does".into(),
@@ -251,6 +260,7 @@ pub(in crate::graph) fn gradient_values(
     }
     let own_changes = OwnChanges::begin();
     refresh(root)?;
+    real(&**root, "gradient_values")?;
     let seed = seed(&**root, grad)?;
     if !root.core().differentiable() {
         return Ok(vec![None; leaves.len()]);

@@ -15,12 +15,22 @@ use crate::rules::result_type;
 /// Types of nodes by address.
 type Types = HashMap<usize, Type>;
 
-/// The type that a node has where an input has another one; `None` if an operator refuses that.
-fn inferred(order: &[Variable], input: usize, ty: &Type) -> Option<Types> {
+/// The types that nodes have where those that are `changed` have length `n` along an axis; `None` if an
+/// operator refuses that.
+fn inferred(
+    order: &[Variable],
+    changed: impl Fn(&Variable) -> bool,
+    axis: usize,
+    n: usize,
+) -> Option<Types> {
     let mut types = Types::with_capacity(order.len());
     for node in order {
         let found = match node.kind() {
-            _ if node.address() == input => ty.clone(),
+            _ if changed(node) => {
+                let mut ty = node.0.core().ty();
+                ty.shape[axis] = n;
+                ty
+            }
             Kind::Operation(op) => {
                 let parents = node.parents();
                 let operands: SmallVec<[&Type; 3]> =
@@ -53,7 +63,8 @@ pub fn length(x: &Variable, axes: &[i64]) -> Result<Variable> {
 /// in messages who asked.
 ///
 /// Which inputs those are is found by inferring the types for other lengths. Where an operator
-/// refuses that, as one of two inputs of equal lengths does, the length counts.
+/// refuses that, as one of two inputs of equal lengths does, all inputs of that length get another, and
+/// where an operator refuses that too, the length counts.
 ///
 /// # Errors
 /// See the [module documentation](super).
@@ -73,7 +84,7 @@ pub fn ask_lengths(x: &Variable, axes: &[usize], by: &str) -> Result<()> {
             let alone = input.address() == x.address();
             let counts = match alone {
                 true => axes.contains(&axis),
-                false => follows(x, &order, (input, &ty, axis), (axes, &now)),
+                false => follows(x, &order, (input, axis, length), (axes, &now)),
             };
             if counts {
                 let length = Length {
@@ -92,15 +103,19 @@ pub fn ask_lengths(x: &Variable, axes: &[usize], by: &str) -> Result<()> {
 fn follows(
     x: &Variable,
     order: &[Variable],
-    (input, ty, axis): (&Variable, &Type, usize),
+    (input, axis, length): (&Variable, usize, usize),
     (axes, now): (&[usize], &Shape),
 ) -> bool {
-    let length = ty.shape[axis];
+    let is_same = |node: &Variable| node.address() == input.address();
+    let is_as_long = |node: &Variable| {
+        let is_input = node.0.length_records().is_some();
+        is_input && node.0.core().ty().shape.get(axis) == Some(&length)
+    };
     let others = [0, 1, length + 1, 2 * length + 2];
     others.into_iter().filter(|&n| n != length).any(|other| {
-        let mut ty = ty.clone();
-        ty.shape[axis] = other;
-        match inferred(order, input.address(), &ty) {
+        let types = inferred(order, is_same, axis, other)
+            .or_else(|| inferred(order, is_as_long, axis, other));
+        match types {
             Some(types) => lengths_along(&types[&x.address()], axes) != *now,
             // No length may be too short where one is enough for an operator, as `x[0]`.
             None => other > length,
