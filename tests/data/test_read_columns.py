@@ -281,13 +281,23 @@ def test_a_panic_of_polars_is_an_error(plays: Path, monkeypatch: pytest.MonkeyPa
     class PanicException(BaseException):
         """As pyo3's."""
 
-    def panics(*_: object, **__: object) -> None:
-        raise PanicException("assertion failed:\nlength")
+    class Stopped(BaseException):
+        """As a caller's handler of a signal may raise."""
+
+    def reads(error: BaseException) -> Any:
+        def read(*_: object, **__: object) -> None:
+            raise error
+
+        return read
 
     hidden(monkeypatch, "pyarrow")
-    monkeypatch.setattr(pl, "read_parquet", panics)
+    monkeypatch.setattr(pl, "read_parquet", reads(PanicException("assertion failed:\nlength")))
     with pytest.raises(ValueError, match=r"plays\.parquet: cannot be read .*: assertion failed: l"):
         read_interactions(plays)
+    for error in (Stopped(), KeyboardInterrupt(), MemoryError()):
+        monkeypatch.setattr(pl, "read_parquet", reads(error))
+        with pytest.raises(type(error)):
+            read_interactions(plays)
 
 
 def test_without_a_library_parquet_says_what_to_install(

@@ -5,8 +5,6 @@ another; a list of lists has nine rows of nine numbers, which is a table where i
 (``types/tables.py``).
 """
 
-COUNT, SIDE = 3, 9
-
 
 class WholePieces:
     """Statements and expressions of these sorts. A program that has them begins with some, and

@@ -100,9 +100,12 @@ def _readable(name: str, read: Any) -> Any:
     """What a library reads of a file; its own kinds of errors become ValueErrors."""
     try:
         return read(name)
-    except (MemoryError, KeyboardInterrupt, SystemExit):
+    except MemoryError:
         raise
-    except BaseException as error:  # what polars raises where it panics is no Exception
+    except BaseException as error:
+        # What polars raises where it panics is no Exception; of others none is the file's.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         text = " ".join(str(error).split())
         raise ValueError(f"{name}: cannot be read as a parquet file: {text}") from error
 

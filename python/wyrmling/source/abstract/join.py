@@ -47,6 +47,7 @@ from .values import (
     Unset,
     Value,
     View,
+    alternatives_of,
     kind_of,
     same_object,
     sources_of,
@@ -340,9 +341,8 @@ class Merge:
             if value is None:
                 tags.append(None)
                 continue
-            alternatives = value.alternatives if isinstance(value, Choice) else (value,)
             positions = []
-            for alternative in alternatives:
+            for alternative in alternatives_of(value):
                 key = self._key(at, alternative)
                 if key not in order:
                     order.append(key)

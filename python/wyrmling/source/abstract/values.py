@@ -421,6 +421,11 @@ _ZEROS: dict[str, Any] = {"float": 0.0, "float32": np.float32(0.0), "int": 0, "b
 PLACEHOLDER = {kind: _ZEROS[stored] for kind, stored in STORED.items()}
 
 
+def alternatives_of(value: Any) -> tuple[Any, ...]:
+    """What a value may be while the program runs: itself, unless it is a choice."""
+    return value.alternatives if isinstance(value, Choice) else (value,)
+
+
 def is_none(value: Any) -> bool:
     """Whether a value is known to be None."""
     return isinstance(value, Known) and value.object is None
@@ -440,12 +445,10 @@ def kind_of(value: Value) -> str | None:
     """The kind of a number of at most 64 bits, computed or known; None for anything else."""
     if isinstance(value, Number):
         return value.kind
-    if isinstance(value, Known):
-        kind = KINDS.get(type(value.object))
-        if kind == "int" and not -(2**63) <= value.object < 2**63:
-            return None
-        return kind
-    return None
+    if not isinstance(value, Known):
+        return None
+    kind = KINDS.get(type(value.object))
+    return None if kind == "int" and not -(2**63) <= value.object < 2**63 else kind
 
 
 def whole_beside(value: Any, other: Any) -> Any:

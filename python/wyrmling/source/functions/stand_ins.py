@@ -26,6 +26,7 @@ from ..abstract.values import (
     Number,
     Recorded,
     Tuple,
+    alternatives_of,
     is_index,
     is_integers,
     kind_of,
@@ -204,7 +205,7 @@ def _of_form(
 
 def _type_of(walker: Walker, value: Any, node: ast.AST) -> Known | None:
     """The element type of a number; None of anything else."""
-    ways = value.alternatives if isinstance(value, Choice) else (value,)
+    ways = alternatives_of(value)
     kinds = {np.dtype(CLASSES[kind]) for kind in map(kind_of, ways) if kind}
     if len(kinds) > 1:
         walker.refuse(node, "a result of one type or another", "return floats on all paths")

@@ -84,10 +84,12 @@ def known_array(walker: Walker, given: npt.NDArray[Any]) -> Array | None:
 def with_cut(walker: Walker, array: Array, index: Lazy, value: Any, node: ast.AST) -> int:
     """An array after an assignment to a slice by computed ends."""
     rows, part = _cut_of(walker, array, index, node)
-    held = filled_part(walker, part, value, node)
-    if part.computed:
-        # In a loop the ends may be known in each turn; else the lengths are compared.
-        held = _filled_to_length(walker, part, value, node) if walker.loosens else None
+    # In a loop the ends may be known in each turn; where they are not, the lengths are compared.
+    held = None
+    if not part.computed:
+        held = filled_part(walker, part, value, node)
+    elif walker.loosens:
+        held = _filled_to_length(walker, part, value, node)
     if held is None:
         advice = "write the length, as in x[k : k + 2], and assign a number or as many"
         walker.unknown(None, node, SLICE_STORE, advice)

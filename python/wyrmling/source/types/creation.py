@@ -28,6 +28,7 @@ from ..abstract.values import (
     Recorded,
     Reference,
     Tuple,
+    alternatives_of,
     is_integers,
     kind_of,
     number_of,
@@ -117,7 +118,7 @@ class Creation(Walker):
 
     def with_number_for_truth(self, args: Sequence[Any], node: ast.AST) -> Sequence[Any]:
         """The arguments of ``np.where``, the first of which is 1 or 0 if it is one bool."""
-        ways = args[0].alternatives if isinstance(args[0], Choice) else args[:1]
+        ways = alternatives_of(args[0])
         if len(args) != 3 or not {kind_of(one) for one in ways} <= BOOLS:
             return args
         truth = self.truth(args[0], node)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..abstract.state import DictContents, ListContents
-from ..abstract.values import INTEGERS, STORED, Choice, Known, Number, kind_of, sources_of
+from ..abstract.values import INTEGERS, STORED, Known, Number, alternatives_of, kind_of, sources_of
 from ..abstract.walker import Walker
 
 LONGEST_PICKED = 64
@@ -22,11 +22,6 @@ LONGEST_PICKED = 64
 ITEM = "an item by a computed index"
 LONGEST_MIXED = 16
 """Of how many numbers of several kinds one is replaced at a place that is computed."""
-
-
-def _alternatives(value: Any) -> tuple[Any, ...]:
-    """What a value may be while the program runs."""
-    return value.alternatives if isinstance(value, Choice) else (value,)
 
 
 class Picks(Walker):
@@ -41,7 +36,7 @@ class Picks(Walker):
         if index.id in self.left_open:
             return True
         computed = bool(self.varying) or (self.loosens and not index.sources)
-        found = (one for item in items for one in _alternatives(item))
+        found = (one for item in items for one in alternatives_of(item))
         return computed and all(kind_of(one) is not None for one in found)
 
     def picked(self, items: tuple[Any, ...], index: Any, node: ast.AST) -> Any:
@@ -90,7 +85,7 @@ class Picks(Walker):
 
     def name_of_item(self, items: Sequence[Any]) -> str:
         """What an item of these at a computed place is called where it is refused."""
-        kinds = dict.fromkeys(kind_of(one) for item in items for one in _alternatives(item))
+        kinds = dict.fromkeys(kind_of(one) for item in items for one in alternatives_of(item))
         if len(kinds) < 2 or None in kinds:
             return ITEM
         return f"{ITEM} among numbers of several kinds ({', '.join(map(str, kinds))})"
@@ -102,20 +97,14 @@ class Picks(Walker):
         items = contents.items
         if not (self.loosens and len(items) <= LONGEST_MIXED and self.is_pick(items, index)):
             return False
-        kinds = {kind_of(one) for item in (*items, value) for one in _alternatives(item)}
+        kinds = {kind_of(one) for item in (*items, value) for one in alternatives_of(item)}
         return len(kinds) > 1 and None not in kinds
 
     def replaced_item(self, items: list[Any], index: Any, value: Any, node: ast.AST) -> list[Any]:
         """Numbers of several kinds, of which that at a place that is computed is another."""
         index = Number("int", self.as_int(index))
         at = self.within_length(index, Known(len(items)), node)
-
-        def replaced(place: int, item: Any) -> Any:
-            same = self.compare("Eq", at, Known(place), node)
-            return self.decide(same, lambda: value, lambda: item, node)
-
-        with self.holding(value, *items):
-            return [replaced(place, item) for place, item in enumerate(items)]
+        return self._replaced_at(range(len(items)), items, at, value, node)
 
     def picks_key(self, contents: DictContents, index: Any) -> bool:
         """Whether one of the numbers of a dict is picked by a key that is computed."""
@@ -128,13 +117,19 @@ class Picks(Walker):
     ) -> tuple[Any, ...]:
         """The numbers of a dict, of which that by a key that is computed is another."""
         self.guard(self.contains(index, owner, node), "a key that is new", node)
+        return tuple(self._replaced_at(contents.keys, contents.values, index, value, node))
 
-        def replaced(key: int, item: Any) -> Any:
-            same = self.compare("Eq", index, Known(key), node)
+    def _replaced_at(
+        self, places: Sequence[int], items: Sequence[Any], at: Any, value: Any, node: ast.AST
+    ) -> list[Any]:
+        """Numbers by their places, with another one where the place is that which is computed."""
+
+        def replaced(place: int, item: Any) -> Any:
+            same = self.compare("Eq", at, Known(place), node)
             return self.decide(same, lambda: value, lambda: item, node)
 
-        with self.holding(value, *contents.values):
-            return tuple(map(replaced, contents.keys, contents.values))
+        with self.holding(value, *items):
+            return list(map(replaced, places, items))
 
 
 def has_integer_keys(contents: DictContents) -> bool:

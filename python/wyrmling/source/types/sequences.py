@@ -23,6 +23,7 @@ from ..abstract.values import (
     Recorded,
     Reference,
     Tuple,
+    alternatives_of,
     kind_of,
 )
 from ..abstract.walker import LONGEST_UNROLLED, OTHER_LENGTH, Walker
@@ -185,7 +186,7 @@ class Sequences(Walker):
         """Nested lists and tuples of numbers with their floats, as np.array(…, dtype=float) makes
         them; anything else as it is.
         """
-        found = value.alternatives if isinstance(value, Choice) else (value,)
+        found = alternatives_of(value)
         if all(kind_of(one) is not None for one in found):
             return self.call(Known(float), [value], {}, node)
         parts = self.list_or_row(value, node)

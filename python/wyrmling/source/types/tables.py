@@ -39,6 +39,7 @@ from ..abstract.values import (
     Number,
     Reference,
     Tuple,
+    alternatives_of,
     kind_of,
 )
 from .computed_slices import is_computed
@@ -290,7 +291,7 @@ class Tables(Grown):
     def _table_store(self, cell: Lazy, value: Any, node: ast.AST) -> None:
         """``x[i][j] = value``."""
         table, at, to = self._table_at(cell, node)
-        alternatives = value.alternatives if isinstance(value, Choice) else (value,)
+        alternatives = alternatives_of(value)
         kinds = [str(kind_of(one)) for one in alternatives]
         if table.external or not KINDS.issuperset(kinds) or any(map(_is_large, alternatives)):
             raise Restart(kept=frozenset({NO_TABLES}))

@@ -51,17 +51,17 @@ def is_fresh(function: Any, args: Sequence[Any], keywords: Mapping[str, Any]) ->
         return True
     name = getattr(function, "__name__", "")
     if name == "_item":
-        # What arrays and lists of places pick is a copy, what integers and slices do a view.
+        # What an advanced index picks is a copy, what integers and slices do a view.
         parts = args[1].items if isinstance(args[1], Tuple) else args[1:2]
-        return any(map(_are_places, parts))
+        return any(map(_is_advanced, parts))
     # The sixth argument of ``astype`` is ``copy`` too.
     copies = keywords.get("copy", args[5] if len(args) > 5 else Known(True))
     always = isinstance(copies, Known) and copies.object is True
     return always and name in FRESH
 
 
-def _are_places(index: Any) -> bool:
-    """Whether an index is an array or a list of places, or a mask."""
+def _is_advanced(index: Any) -> bool:
+    """Whether an index is advanced, as NumPy calls it: an array or a list of places, or a mask."""
     found = index.object if isinstance(index, Known) else index
     if isinstance(found, Recorded):
         return bool(found.variable.shape)
