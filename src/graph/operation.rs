@@ -9,13 +9,11 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::eager;
 use super::flags::Flags;
 use super::node::{Core, Kind, Node, Variable};
-use super::offload;
 use super::parent::Parent;
-use super::release;
 use super::value::{Value, apply_arrays, apply_numbers};
+use super::{eager, offload, release};
 use crate::array::Array;
 use crate::error::Result;
 use crate::reserve;

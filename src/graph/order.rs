@@ -12,8 +12,7 @@ use smallvec::SmallVec;
 
 use self::node_places::NodePlaces;
 use super::flags::Flags;
-use super::lengths::asked_lengths;
-use super::lengths::length_guards;
+use super::lengths::{asked_lengths, length_guards};
 use super::node::Node;
 use crate::error::Result;
 use crate::interrupt::Poller;

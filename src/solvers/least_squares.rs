@@ -83,8 +83,8 @@ pub struct Solved {
 /// # Errors
 ///
 /// [`Error::Shape`] when sizes do not fit together; [`Error::Value`] when a value or penalty is negative, as no sum
-/// need then be the least; [`Error::NotFinite`] when the solution of a row is
-/// not finite, or its system singular to single precision; [`Error::Memory`]; [`Error::Interrupted`].
+/// need then be the least; [`Error::NotFinite`] when the solution of a row is not finite, or its system
+/// singular to single precision; [`Error::Memory`]; [`Error::Interrupted`].
 pub fn least_squares(problem: LeastSquares<'_>) -> Result<Solved> {
     let LeastSquares { matrix, width, .. } = problem;
     let (n_rows, n_columns) = (matrix.n_rows(), matrix.n_columns());

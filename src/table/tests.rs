@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::{Table, interrupt};
 
 mod alone;
-mod many;
+mod forgotten;
 
 const PLAIN: Mode = Mode::Plain;
 const SHARED: Mode = Mode::Shared;

@@ -24,7 +24,7 @@ use crate::rules::Internal;
 use crate::table::changes;
 
 /// Checks that a gradient fits what it is the gradient of.
-pub(in crate::graph) fn check_seed(ty: &Type, seed: &Type) -> Result<()> {
+pub(super) fn check_seed(ty: &Type, seed: &Type) -> Result<()> {
     if seed.shape != ty.shape {
         return Err(Error::Shape(format!(
             "grad: expected shape {}, got {}",
@@ -247,7 +247,7 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
 ///
 /// # Errors
 /// As [`backward`], but for a root that nothing differentiable is below; [`Error::Type`] for what is no leaf.
-pub(in crate::graph) fn gradient_values(
+pub(super) fn gradient_values(
     root: &Rc<dyn Node>,
     grad: Option<Array>,
     leaves: &[&Rc<dyn Node>],

@@ -9,9 +9,8 @@
 
 use std::rc::Rc;
 
-use super::backward;
-use super::hook;
 use super::nodes::{Nodes, above};
+use super::{backward, hook};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::graph::node::{Core, IntoDyn, Variable};

@@ -45,7 +45,7 @@ pub(in crate::graph) fn any(core: &Core) -> bool {
 ///
 /// # Errors
 /// [`Error::State`].
-pub(in crate::graph) fn check_forward(core: &Core) -> Result<()> {
+pub(super) fn check_forward(core: &Core) -> Result<()> {
     match core.hooks().borrow().as_deref() {
         Some(Hooks { passed: None, .. }) => Err(Error::State(
             "forward mode: a variable has a hook on its gradient, which jvp and jacfwd would pass \
@@ -79,10 +79,10 @@ fn check(expected: &Type, found: &Type) -> Result<()> {
 
 /// The run of a function whose arguments a gradient is asked for, if it is one: the serial number of
 /// the oldest. Runs within it have larger ones.
-pub(in crate::graph) type TransformRun = Option<u64>;
+pub(super) type TransformRun = Option<u64>;
 
 /// The run that has these arguments.
-pub(in crate::graph) fn run<'a>(wrt: impl Iterator<Item = &'a Core> + Clone) -> TransformRun {
+pub(super) fn run<'a>(wrt: impl Iterator<Item = &'a Core> + Clone) -> TransformRun {
     let traced = wrt.clone().all(Core::traced);
     traced.then(|| wrt.map(Core::serial).min()).flatten()
 }
@@ -95,7 +95,7 @@ fn have_seen(core: &Core, run: TransformRun) -> bool {
 }
 
 /// A gradient after the hooks of its node.
-pub(in crate::graph) fn passed(core: &Core, g: Value, run: TransformRun) -> Result<Value> {
+pub(super) fn passed(core: &Core, g: Value, run: TransformRun) -> Result<Value> {
     if have_seen(core, run) {
         return Ok(g);
     }
@@ -113,11 +113,7 @@ pub(in crate::graph) fn passed(core: &Core, g: Value, run: TransformRun) -> Resu
 }
 
 /// A gradient that is a node, after the hooks of its node.
-pub(in crate::graph) fn passed_node(
-    core: &Core,
-    g: Variable,
-    run: TransformRun,
-) -> Result<Variable> {
+pub(super) fn passed_node(core: &Core, g: Variable, run: TransformRun) -> Result<Variable> {
     if have_seen(core, run) {
         return Ok(g);
     }

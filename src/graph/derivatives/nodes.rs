@@ -20,7 +20,7 @@ use crate::rules::{Algebra, Id, OpRef};
 /// # Errors
 /// [`Error::Memory`] if there is none for a list of them, or next to none for what follows: their
 /// names, and what a pass over them knows of each.
-pub(in crate::graph) fn above(roots: &[Rc<dyn Node>], wrt: &[&Variable]) -> Result<Vec<Variable>> {
+pub(super) fn above(roots: &[Rc<dyn Node>], wrt: &[&Variable]) -> Result<Vec<Variable>> {
     let first = wrt.iter().map(|x| x.0.core().serial()).min();
     let first = first.unwrap_or(u64::MAX);
     let mut order = order::Order::new();
@@ -31,7 +31,7 @@ pub(in crate::graph) fn above(roots: &[Rc<dyn Node>], wrt: &[&Variable]) -> Resu
 
 /// Nodes by name, for the length of a pass.
 #[derive(Default)]
-pub(in crate::graph) struct Nodes {
+pub(super) struct Nodes {
     nodes: RefCell<Vec<Variable>>,
     /// Names by address: the nodes live as long as this.
     names: RefCell<HashMap<usize, Id>>,
@@ -40,7 +40,7 @@ pub(in crate::graph) struct Nodes {
 
 impl Nodes {
     /// The name of a node.
-    pub(in crate::graph) fn name(&self, node: &Variable) -> Id {
+    pub(super) fn name(&self, node: &Variable) -> Id {
         let mut nodes = self.nodes.borrow_mut();
         let next = nodes.len() as Id;
         let name = *self

@@ -85,7 +85,7 @@ impl LengthRecords {
     }
 
     /// The lengths that a graph with nodes of these serial numbers, in rising order, may be made of.
-    pub(in crate::graph) fn lengths(&self, serials: &[u64]) -> Vec<Length> {
+    pub(super) fn lengths(&self, serials: &[u64]) -> Vec<Length> {
         let records = self.0.borrow();
         let concerned = records.iter().filter(|record| record.concerns(serials));
         concerned.map(|record| record.length.clone()).collect()

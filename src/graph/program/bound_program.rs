@@ -78,7 +78,7 @@ impl BoundProgram {
     }
 
     /// Whether lengths of an input were asked for, as integers that do not follow it.
-    pub(in crate::graph) fn asks_lengths(&self) -> bool {
+    pub(super) fn asks_lengths(&self) -> bool {
         asked_lengths::any()
             && self.leaves.iter().any(|bound| {
                 let records = bound.node.0.length_records();

@@ -35,7 +35,7 @@ fn looks_up(op: &OpRef, k: usize) -> bool {
 /// # Errors
 /// [`Error::Type`] for a node with a hook, [`Error::Memory`], what `leaf` and an operator report, and
 /// what ends long work.
-pub(in crate::graph) fn write(
+pub(super) fn write(
     order: &[Variable],
     builder: &Builder,
     mut leaf: impl FnMut(&Variable) -> Result<ValueId>,

@@ -77,7 +77,7 @@ fn evaluate(op: &dyn Operator, args: &[&Array]) -> Result<Array> {
 
 /// What an operator that says that it [looks bags up](crate::rules::Form::BagLookup) gives of a table
 /// and other operands; `None` if that is not what it does.
-pub(in crate::graph) fn looked_up<O: Operator + ?Sized>(
+pub(super) fn looked_up<O: Operator + ?Sized>(
     op: &O,
     table: &Table,
     others: &[Array],
@@ -110,7 +110,7 @@ pub(in crate::graph) fn looked_up<O: Operator + ?Sized>(
 ///
 /// # Errors
 /// As [`Rows::new`], and as the operators.
-pub(in crate::graph) fn scattered(ty: Type, operands: &[Array]) -> Result<Rows> {
+pub(super) fn scattered(ty: Type, operands: &[Array]) -> Result<Rows> {
     let (Some((&rows, row)), Some((values, operands))) =
         (ty.shape.split_first(), operands.split_first())
     else {

@@ -24,13 +24,13 @@ impl TableValue {
     }
 
     /// The table.
-    pub(in crate::graph) fn table(&self) -> &Table {
+    pub(super) fn table(&self) -> &Table {
         &self.table
     }
 
     /// The table's type.
     #[inline]
-    pub(in crate::graph) fn ty(&self) -> &Type {
+    pub(super) fn ty(&self) -> &Type {
         self.table.ty()
     }
 
@@ -49,13 +49,13 @@ impl TableValue {
     }
 
     /// Whether there is a copy of what the table holds now.
-    pub(in crate::graph) fn has_copy(&self) -> bool {
+    pub(super) fn has_copy(&self) -> bool {
         self.with_copy(|_| ()).is_some()
     }
 
     /// What the table holds, if that is a single number of type `T`.
     #[inline]
-    pub(in crate::graph) fn number<T: Number>(&self) -> Option<T> {
+    pub(super) fn number<T: Number>(&self) -> Option<T> {
         match self.with_copy(|array| array.number()) {
             Some(number) => number,
             None => self.dense().ok()?.number(),
@@ -66,7 +66,7 @@ impl TableValue {
     ///
     /// # Errors
     /// As [`Table::try_read`].
-    pub(in crate::graph) fn dense(&self) -> Result<Array> {
+    pub(super) fn dense(&self) -> Result<Array> {
         // Before it is read: the table may change meanwhile.
         let version = self.table.version();
         if let Some(array) = self.with_copy(Array::clone) {

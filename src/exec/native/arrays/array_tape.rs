@@ -100,7 +100,7 @@ impl ArrayTape {
     ///
     /// # Errors
     /// [`Memory`](crate::Error::Memory).
-    pub(in crate::exec::native) fn copy(&mut self, array: &Array) -> Result<bool> {
+    pub(super) fn copy(&mut self, array: &Array) -> Result<bool> {
         let elements = array.elements();
         if elements.len() * array.dtype().size() > COPIED {
             return Ok(false);
@@ -131,7 +131,7 @@ impl ArrayTape {
     ///
     /// # Errors
     /// [`Memory`](crate::Error::Memory).
-    pub(in crate::exec::native) fn push(&mut self, array: Array) -> Result<()> {
+    pub(super) fn push(&mut self, array: Array) -> Result<()> {
         reserve::grow(&mut self.entries, 1)?;
         reserve::grow(&mut self.whole, 1)?;
         self.entries.push(TapeEntry::Whole);
@@ -143,7 +143,7 @@ impl ArrayTape {
     ///
     /// # Errors
     /// [`Value`](crate::Error::Value) if there is none, [`Memory`](crate::Error::Memory).
-    pub(in crate::exec::native) fn pop(&mut self, to: &mut Option<Array>) -> Result<()> {
+    pub(super) fn pop(&mut self, to: &mut Option<Array>) -> Result<()> {
         match self.entries.pop().ok_or_else(missing)? {
             TapeEntry::Whole => {
                 *to = Some(self.whole.pop().ok_or_else(missing)?);

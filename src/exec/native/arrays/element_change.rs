@@ -18,9 +18,9 @@ const MOST_CHANGES: usize = 16;
 #[derive(Debug, Clone)]
 pub(in crate::exec::native) struct ElementChange {
     /// Whether numbers are added to elements; else they are put in their place.
-    pub(in crate::exec::native) adds: bool,
+    pub(super) adds: bool,
     /// The operands of each change: the number, and an index for each axis.
-    pub(in crate::exec::native) changes: SmallVec<[Range<usize>; 1]>,
+    pub(super) changes: SmallVec<[Range<usize>; 1]>,
 }
 
 impl ElementChange {

@@ -61,16 +61,12 @@ impl Translator<'_> {
     }
 
     /// The number of axes of a value that is an array or a number, else 0.
-    pub(in crate::exec::native) fn axes(&self, id: ValueId) -> usize {
+    pub(super) fn axes(&self, id: ValueId) -> usize {
         self.function.kind(id).array().map_or(0, |ty| ty.ndim())
     }
 
     /// A field of the address of an array's elements, in the frame.
-    pub(in crate::exec::native) fn address(
-        &mut self,
-        place: usize,
-        field: usize,
-    ) -> Translated<Value> {
+    pub(super) fn address(&mut self, place: usize, field: usize) -> Translated<Value> {
         let at = place * size_of::<ElementAddress>() + field;
         let at = i32::try_from(at).map_err(|_| Unsupported("too many arrays"))?;
         let addresses = offset_of!(NativeRun<'_>, addresses) as i32;
@@ -79,20 +75,13 @@ impl Translator<'_> {
     }
 
     /// The length of an axis of an array whose elements have an address.
-    pub(in crate::exec::native) fn axis_length(
-        &mut self,
-        place: usize,
-        axis: usize,
-    ) -> Translated<Value> {
+    pub(super) fn axis_length(&mut self, place: usize, axis: usize) -> Translated<Value> {
         let field = offset_of!(ElementAddress, lengths) + axis * size_of::<usize>();
         self.address(place, field)
     }
 
     /// Writes the indices of an element of an array, one for each axis.
-    pub(in crate::exec::native) fn indices(
-        &mut self,
-        ids: &[ValueId],
-    ) -> Translated<SmallVec<[Value; 1]>> {
+    pub(super) fn indices(&mut self, ids: &[ValueId]) -> Translated<SmallVec<[Value; 1]>> {
         let index = |&id: &ValueId| {
             let index = self.read(id)?;
             Ok(self.cursor.ins().uextend(I64, index))
@@ -103,7 +92,7 @@ impl Translator<'_> {
     /// Writes the position of an element, in C order, and whether all its indices but the first are below
     /// the lengths of their axes; `None` if there are no others. It is within the array then if the position
     /// is below the number of elements.
-    pub(in crate::exec::native) fn position(
+    pub(super) fn position(
         &mut self,
         of: ValueId,
         place: usize,
@@ -127,11 +116,7 @@ impl Translator<'_> {
 
     /// Writes whether a position, as [`position`](Self::position) gives it, is within an array of so many
     /// elements.
-    pub(in crate::exec::native) fn is_within(
-        &mut self,
-        position: (Value, Option<Value>),
-        count: Value,
-    ) -> Value {
+    pub(super) fn is_within(&mut self, position: (Value, Option<Value>), count: Value) -> Value {
         let ins = self.cursor.ins();
         let is_below = ins.icmp(IntCC::UnsignedLessThan, position.0, count);
         match position.1 {
@@ -141,7 +126,7 @@ impl Translator<'_> {
     }
 
     /// Writes the address of the element at a position.
-    pub(in crate::exec::native) fn element_at(&mut self, start: Value, position: Value) -> Value {
+    pub(super) fn element_at(&mut self, start: Value, position: Value) -> Value {
         let bytes = self.cursor.ins().ishl_imm_u(position, 3);
         self.cursor.ins().iadd(start, bytes)
     }
@@ -182,7 +167,7 @@ impl Translator<'_> {
     /// Writes an element of an array: a load where the indices are in range, else the operator, which says
     /// what is wrong. Of an argument with one axis, the index may be that of an integer that nobody has
     /// compared yet, with where to leave if it cannot be one.
-    pub(in crate::exec::native) fn element(
+    pub(super) fn element(
         &mut self,
         op: &OpRef,
         args: &[ValueId],

@@ -35,12 +35,12 @@ const MANY: usize = 1 << 31;
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(in crate::exec::native) struct ElementAddress {
-    pub(in crate::exec::native) start: *const u8,
+    pub(super) start: *const u8,
     pub(in crate::exec::native) count: usize,
     /// How many elements may be changed in place: all or none.
-    pub(in crate::exec::native) changeable: usize,
+    pub(super) changeable: usize,
     /// The length of each axis.
-    pub(in crate::exec::native) lengths: [usize; MOST_INDICES],
+    pub(super) lengths: [usize; MOST_INDICES],
 }
 
 impl ElementAddress {

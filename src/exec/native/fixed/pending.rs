@@ -17,8 +17,8 @@ use crate::rules::shares;
 /// Steps that wait, and the slots that are taken.
 #[derive(Default)]
 pub(in crate::exec::native) struct PendingSteps {
-    pub(in crate::exec::native) steps: Vec<FixedStep>,
-    pub(in crate::exec::native) numbers: usize,
+    pub(super) steps: Vec<FixedStep>,
+    pub(super) numbers: usize,
 }
 
 /// Values that are read in the place of others, whose elements they have.

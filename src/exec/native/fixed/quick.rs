@@ -12,7 +12,7 @@ use crate::rules::{
 };
 
 /// The kernel of an operator on operands that have the lengths of the result or one element.
-pub(in crate::exec::native) fn kernel(op: &OpRef, types: &[&Type], ty: &Type) -> Option<Kernel> {
+pub(super) fn kernel(op: &OpRef, types: &[&Type], ty: &Type) -> Option<Kernel> {
     let fits = |of: &&Type| of.dtype == ty.dtype && (of.shape == ty.shape || of.size() == 1);
     if !types.iter().all(fits) {
         return None;
@@ -25,7 +25,7 @@ pub(in crate::exec::native) fn kernel(op: &OpRef, types: &[&Type], ty: &Type) ->
 }
 
 /// The steps that an operator is, if there are any.
-pub(in crate::exec::native) fn quick(
+pub(super) fn quick(
     op: &OpRef,
     way: FixedWay,
     operands: &[FixedOperand],

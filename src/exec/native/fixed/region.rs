@@ -14,13 +14,13 @@ use crate::exec::native::arrays::array_tape::missing;
 /// As many bytes as the longest vectors have that a processor loads.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
-pub(in crate::exec::native) struct AlignedBlock([u64; 8]);
+pub(super) struct AlignedBlock([u64; 8]);
 
 /// Arrays one after the other, of which the last are taken first.
-pub(in crate::exec::native) type FixedTape = Vec<AlignedBlock>;
+pub(super) type FixedTape = Vec<AlignedBlock>;
 
 /// Bytes that so many elements take in whole blocks.
-pub(in crate::exec::native) fn bytes(dtype: DType, count: usize) -> usize {
+pub(super) fn bytes(dtype: DType, count: usize) -> usize {
     blocks(dtype, count) * size_of::<AlignedBlock>()
 }
 
@@ -30,7 +30,7 @@ fn blocks(dtype: DType, count: usize) -> usize {
 }
 
 /// Bytes that a tape has allocated.
-pub(in crate::exec::native) fn tape_bytes(tape: &FixedTape) -> usize {
+pub(super) fn tape_bytes(tape: &FixedTape) -> usize {
     tape.capacity() * size_of::<AlignedBlock>()
 }
 
@@ -77,7 +77,7 @@ impl FixedRegion {
     /// # Panics
     /// If there are fewer.
     #[inline(always)]
-    pub(in crate::exec::native) fn slice(&self, count: usize) -> Slice<'_> {
+    pub(super) fn slice(&self, count: usize) -> Slice<'_> {
         assert!(count <= self.capacity, "more elements than memory");
         let start = self.blocks.as_ptr();
         match self.dtype {
@@ -95,7 +95,7 @@ impl FixedRegion {
 
     /// As [`slice`](Self::slice), to be changed.
     #[inline]
-    pub(in crate::exec::native) fn slice_mut(&mut self, count: usize) -> SliceMut<'_> {
+    pub(super) fn slice_mut(&mut self, count: usize) -> SliceMut<'_> {
         use std::slice::from_raw_parts_mut as slice;
         assert!(count <= self.capacity, "more elements than memory");
         let start = self.blocks.as_mut_ptr();
@@ -115,7 +115,7 @@ impl FixedRegion {
     /// # Panics
     /// If there are fewer, or they are of another type.
     #[inline]
-    pub(in crate::exec::native) fn operand(&self, dtype: DType, count: usize) -> Operand {
+    pub(super) fn operand(&self, dtype: DType, count: usize) -> Operand {
         assert!(count <= self.capacity && dtype == self.dtype);
         Operand {
             start: self.blocks.as_ptr().cast(),
@@ -128,7 +128,7 @@ impl FixedRegion {
     /// # Panics
     /// As [`operand`](Self::operand).
     #[inline]
-    pub(in crate::exec::native) fn target(&mut self, dtype: DType, count: usize) -> *mut u8 {
+    pub(super) fn target(&mut self, dtype: DType, count: usize) -> *mut u8 {
         assert!(count <= self.capacity && dtype == self.dtype);
         self.blocks.as_mut_ptr().cast()
     }
@@ -140,7 +140,7 @@ impl FixedRegion {
     ///
     /// # Panics
     /// If there is no room.
-    pub(in crate::exec::native) fn copy(&mut self, from: Slice<'_>) -> Result<()> {
+    pub(super) fn copy(&mut self, from: Slice<'_>) -> Result<()> {
         match (self.slice_mut(from.len()), from) {
             (SliceMut::F32(to), Slice::F32(from)) => to.copy_from_slice(from),
             (SliceMut::F64(to), Slice::F64(from)) => to.copy_from_slice(from),
@@ -162,7 +162,7 @@ impl FixedRegion {
     /// # Panics
     /// If there are fewer.
     #[inline]
-    pub(in crate::exec::native) fn push(&self, count: usize, tape: &mut FixedTape) -> Result<()> {
+    pub(super) fn push(&self, count: usize, tape: &mut FixedTape) -> Result<()> {
         let from = &self.blocks[..blocks(self.dtype, count)];
         reserve::grow(tape, from.len())?;
         match from {
@@ -182,11 +182,7 @@ impl FixedRegion {
     /// # Panics
     /// If there is no room.
     #[inline]
-    pub(in crate::exec::native) fn pop(
-        &mut self,
-        count: usize,
-        tape: &mut FixedTape,
-    ) -> Result<()> {
+    pub(super) fn pop(&mut self, count: usize, tape: &mut FixedTape) -> Result<()> {
         let to = &mut self.blocks[..blocks(self.dtype, count)];
         let start = tape.len().checked_sub(to.len()).ok_or_else(missing)?;
         match (&mut *to, &tape[start..]) {

@@ -19,7 +19,7 @@ pub(in crate::exec::native) enum FixedSource {
 
 /// A single number, as an array without axes.
 #[derive(Debug)]
-pub(in crate::exec::native) enum StepNumber {
+pub(super) enum StepNumber {
     F32([f32; 1]),
     F64([f64; 1]),
     U32([u32; 1]),
@@ -27,7 +27,7 @@ pub(in crate::exec::native) enum StepNumber {
 
 impl StepNumber {
     /// The number in a slot; `None` if a truth value or integer is there.
-    pub(in crate::exec::native) fn of(word: Word, slot: RawSlot) -> Option<Self> {
+    pub(super) fn of(word: Word, slot: RawSlot) -> Option<Self> {
         match word {
             Word::F32 => Some(StepNumber::F32([f32::from_bits(slot as u32)])),
             Word::F64 => Some(StepNumber::F64([f64::from_bits(slot)])),
@@ -37,7 +37,7 @@ impl StepNumber {
     }
 
     /// It as a slot.
-    pub(in crate::exec::native) fn slot(&self) -> RawSlot {
+    pub(super) fn slot(&self) -> RawSlot {
         match self {
             StepNumber::F32([x]) => RawSlot::from(x.to_bits()),
             StepNumber::F64([x]) => x.to_bits(),
@@ -45,7 +45,7 @@ impl StepNumber {
         }
     }
 
-    pub(in crate::exec::native) fn view(&self) -> View<'_> {
+    pub(super) fn view(&self) -> View<'_> {
         let data = match self {
             StepNumber::F32(x) => Slice::F32(x),
             StepNumber::F64(x) => Slice::F64(x),
@@ -67,8 +67,8 @@ impl StepNumber {
 /// An operand, and its lengths. Those of arrays in the frame are what is found there.
 #[derive(Debug, Clone)]
 pub(in crate::exec::native) struct FixedOperand {
-    pub(in crate::exec::native) source: FixedSource,
-    pub(in crate::exec::native) shape: Shape,
+    pub(super) source: FixedSource,
+    pub(super) shape: Shape,
     pub(in crate::exec::native) count: usize,
 }
 
@@ -83,7 +83,7 @@ pub(in crate::exec::native) enum FixedTarget {
 
 /// How a result is computed.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::exec::native) enum FixedWay {
+pub(super) enum FixedWay {
     /// Element by element.
     Elements(Kernel),
     /// In the memory of operand 0, which is in the place where the result goes.
@@ -94,10 +94,10 @@ pub(in crate::exec::native) enum FixedWay {
 /// An operator that is applied.
 #[derive(Debug)]
 pub(in crate::exec::native) struct FixedApply {
-    pub(in crate::exec::native) op: OpRef,
-    pub(in crate::exec::native) way: FixedWay,
+    pub(super) op: OpRef,
+    pub(super) way: FixedWay,
     pub(in crate::exec::native) operands: SmallVec<[FixedOperand; 3]>,
-    pub(in crate::exec::native) ty: Type,
+    pub(super) ty: Type,
     pub(in crate::exec::native) count: usize,
     pub(in crate::exec::native) to: FixedTarget,
 }
@@ -105,9 +105,9 @@ pub(in crate::exec::native) struct FixedApply {
 /// An operator that changes an array of the frame, which nothing else reads later.
 #[derive(Debug)]
 pub(in crate::exec::native) struct FrameUpdate {
-    pub(in crate::exec::native) op: OpRef,
+    pub(super) op: OpRef,
     /// The place of the array before, and after.
-    pub(in crate::exec::native) from: usize,
+    pub(super) from: usize,
     pub(in crate::exec::native) to: usize,
     /// The operands but for the array.
     pub(in crate::exec::native) operands: SmallVec<[FixedOperand; 3]>,
@@ -116,14 +116,14 @@ pub(in crate::exec::native) struct FrameUpdate {
 /// An operator that is applied element by element to arrays in memory and single numbers.
 #[derive(Debug)]
 pub(in crate::exec::native) struct ElementStep {
-    pub(in crate::exec::native) kernel: Kernel,
-    pub(in crate::exec::native) dtype: DType,
+    pub(super) kernel: Kernel,
+    pub(super) dtype: DType,
     /// Where each operand is, and how many elements it has.
     pub(in crate::exec::native) operands: SmallVec<[(FixedSource, usize); MOST_OPERANDS]>,
     pub(in crate::exec::native) count: usize,
     pub(in crate::exec::native) to: usize,
     /// Whether no operand is in the place where the result goes, which takes the half that is read then.
-    pub(in crate::exec::native) is_apart: bool,
+    pub(super) is_apart: bool,
 }
 
 /// A step. Places are those of memory, but where it says that they are of the frame.

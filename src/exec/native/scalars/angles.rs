@@ -110,7 +110,7 @@ impl Translator<'_> {
 
     /// The sine or cosine of a value, which the block may have asked for before: where it needs both,
     /// they are computed at once.
-    pub(in crate::exec::native) fn angle(&mut self, id: ValueId, x: Value, is_sine: bool) -> Value {
+    pub(super) fn angle(&mut self, id: ValueId, x: Value, is_sine: bool) -> Value {
         let Some(&known) = self.angles.get(&id) else {
             return self.angles_of(x, [is_sine, !is_sine])[0];
         };

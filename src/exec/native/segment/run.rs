@@ -17,7 +17,7 @@ use crate::rules::{MOST_OPERANDS, Operator};
 
 impl ResolvedSegment {
     /// Whether the arrays of a frame have the types.
-    pub(in crate::exec::native) fn fits(&self, frame: &Frame) -> bool {
+    pub(super) fn fits(&self, frame: &Frame) -> bool {
         self.inputs.iter().all(|(place, ty)| {
             let array = frame.arrays[*place].as_ref();
             array.is_some_and(|a| a.dtype() == ty.dtype && equal_shapes(a.shape(), &ty.shape))
@@ -25,7 +25,7 @@ impl ResolvedSegment {
     }
 
     /// Runs a segment on the arrays of a frame, which [fit](Self::fits).
-    pub(in crate::exec::native) fn run(
+    pub(super) fn run(
         &self,
         segment: &Segment,
         frame: &mut Frame,
