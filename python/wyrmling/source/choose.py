@@ -249,14 +249,10 @@ class Chosen:
             arguments = self._arguments(args, kwargs)
         except Misfit:
             return None
-        except SourceError:
+        except (SourceError, RecursionError) as error:
             if not is_auto:
                 raise
-            return _traced(args, kwargs)
-        except RecursionError:
-            if not is_auto:
-                raise
-            return None
+            return _traced(args, kwargs) if isinstance(error, SourceError) else None
         try:
             # Objects are not asked for a number of axes: what they have may have effects.
             axes = (leaf.ndim if isinstance(leaf, np.ndarray) else 0 for leaf in arguments.leaves)

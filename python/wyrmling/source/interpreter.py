@@ -48,6 +48,7 @@ from .flow.patterns import Patterns
 from .flow.result import OutputLeaf, Results, Returned
 from .flow.statements import Statements
 from .functions.builtins import Builtins
+from .functions.known import KnownCalls
 from .functions.mathematics import Mathematics
 from .functions.nested import Nested
 from .functions.reductions import Reductions
@@ -92,6 +93,7 @@ class Interpreter(
     Comprehensions,
     Texts,
     Builtins,
+    KnownCalls,
     Reductions,
     Tables,
     GrownMethods,

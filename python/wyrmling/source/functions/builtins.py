@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import ast
-import builtins
-import functools
-import math
 import types
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,196 +25,15 @@ from ..abstract.values import (
     kind_of,
 )
 from ..abstract.walker import Walker
-from ..text.read import is_made
-from ..text.scope import is_built_in
-from ..types.classes import fits, package_of
-from ..types.creation import is_quadrature
-from ..types.integer_arrays import integer_of
-from ..types.iterators import TAKERS, iterated, iterator
-from ..types.numbers import FOLDED, number_in
+from ..types.iterators import iterator
 from ..types.objects import member_of
-from ..types.zero_dimensional import with_numbers
-from . import caching
-from .nested import transform_name
-from .splicing import is_own_function, is_primitive, own_of_scipy
-from .stand_ins import stand_in
 
-PURE_MODULES = ("math", "cmath")
-PURE = frozenset(
-    {"ascii", "bin", "bytes", "chr", "complex", "format", "frozenset", "hash", "hex"}
-    | {"oct", "ord"}
-)
 PLAIN_MEMBERS = (types.FunctionType, staticmethod, classmethod)
 """What any instance of a class has, of that which says itself what it is for an instance."""
 
 
 class Builtins(Walker):
     """Functions that Python has by itself."""
-
-    def call_known(
-        self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
-    ) -> Any:
-        """What a callable returns that is not read."""
-        found = function.object
-        if function.place is not None and isinstance(found, types.FunctionType):
-            # Its code is not read, and over other cells may do something else: the function itself
-            # has to be the same.
-            self.needs.test(function.place, ("is", found))
-        name = getattr(found, "__name__", "")
-        if any(found is one for one in (float, int, abs)):
-            args = [integer_of(self, number_in(self, arg), node) for arg in args]
-        elif getattr(found, "__module__", None) == "math":
-            args = [number_in(self, arg) for arg in args]
-        elif self._is_numpy(found) and hasattr(found, "__name__"):
-            args = [with_numbers(self, found, arg) for arg in args]
-            keywords = {key: with_numbers(self, found, one) for key, one in keywords.items()}
-        if getattr(builtins, name, None) is found:
-            method = getattr(self, f"builtin_{name}", None)
-            if method is not None:
-                if not fits(found, args, keywords):
-                    self.leave("arguments do not fit", node)
-                if name in TAKERS and (len(args) == 1 or name not in ("max", "min")):
-                    args = [iterated(self, arg, node) for arg in args]
-                return method(list(args), keywords, node)
-            if name not in PURE and not isinstance(found, type):
-                self.refuse(node, f"a call of {name}", "do it outside of the function")
-            return self.pure(found, args, keywords, node)
-        if isinstance(found, np.ufunc) or getattr(found, "__module__", None) == "math":
-            args = [self.one_beside(arg, args, node) for arg in args]
-            chosen = next((one for one in args if isinstance(one, Choice)), None)
-            if chosen is not None:
-
-                def on(one: Any) -> Any:
-                    given = [one if arg is chosen else arg for arg in args]
-                    return self.call_known(function, given, keywords, node)
-
-                return self.distribute(chosen, on, node)
-        made = self.call_mathematics(found, args, keywords, node)
-        if made is not None:
-            return made
-        if found in caching.DECORATORS:
-            return self.cached(args, keywords, node)
-        made = stand_in(self, function, args, keywords, node)
-        if made is not None:
-            return made
-        if found is functools.partial:
-            given = tuple(self.kept(arg, node) for arg in args[1:])
-            named = tuple((name, self.kept(one, node)) for name, one in keywords.items())
-            return Applied(args[0], given, named)
-        if found is math.prod and len(args) == 1 and not set(keywords) - {"start"}:
-            first = keywords.get("start", Known(1))
-            return self.accumulate(
-                args[0], first, lambda total, one: self.binary("Mult", total, one, node), node
-            )
-        if found in (np.int64, np.bool_) and len(args) == 1 and isinstance(args[0], Number):
-            plain = self.call(Known(int if found is np.int64 else bool), args, {}, node)
-            kind = "int64" if found is np.int64 else "numpy_bool"
-            return replace(plain, kind=kind) if isinstance(plain, Number) else plain
-        if found in (np.float64, np.float32) and len(args) == 1:
-            value = number_in(self, args[0])
-            if self.is_array(value) and not isinstance(value, Known):
-                return self.array_call(np.ndarray.astype, [value, Known(found)], {}, node)
-            if isinstance(value, Number):
-                kind = "float32" if found is np.float32 else "float"
-                made = self.as_real(value, kind, node)
-                return Number(found.__name__, made, value.sources)
-        if found is functools.reduce:
-            return self._reduce(args, node)
-        owner = getattr(found, "__self__", None)
-        is_known = all(isinstance(arg, Known) for arg in args)
-        if isinstance(owner, str) and name == "format" and not keywords and not is_known:
-            return self.filled_in("format", owner, Tuple(tuple(args)), node)
-        if isinstance(owner, np.ufunc):
-            return self.array_call(found, args, keywords, node)
-        if isinstance(owner, str | bytes | int | float | tuple | np.generic):
-            return self.pure(found, args, keywords, node)
-        if is_made(found):
-            return self.call(self.made_outside(function, node), args, keywords, node)
-        transform = transform_name(found)
-        if transform is not None:
-            return self.transform(transform, args, keywords, node)
-        if is_primitive(found):
-            if function.place is None:
-                self.refuse(node, "a primitive that was found here", "give it a global name")
-            self._expect_rules(found, function.place)
-            return self.array_call(found, args, keywords, node)
-        if is_own_function(found):
-            return self.array_call(found, args, keywords, node)
-        own = own_of_scipy(found)
-        if own is not None:
-            return self.array_call(own, args, keywords, node)
-        if is_quadrature(found):
-            return self.quadrature(found, args, keywords, node)
-        if self._is_numpy(found) and not isinstance(found, type):
-            return self.array_call(found, args, keywords, node)
-        if isinstance(found, type):
-            if is_built_in(found) or issubclass(found, np.generic):
-                return self.pure(found, args, keywords, node)
-            return self.instantiate(function, args, keywords, node)
-        if getattr(found, "__module__", None) in PURE_MODULES:
-            return self.pure(found, args, keywords, node)
-        label = getattr(found, "__qualname__", None) or type(found).__qualname__
-        if hasattr(found, "cache_info"):
-            if function.place is not None:
-                return self.call_cached_outside(function, args, keywords, node)
-            advice = f"call {label}.__wrapped__, or use mode='trace'"
-            self.refuse(node, f"a call of {label}, which keeps its results,", advice)
-        return self.refuse(
-            node, f"a call of {label}, which is not written in Python,", "use mode='trace'"
-        )
-
-    def _expect_rules(self, found: Any, place: Any) -> None:
-        """A primitive has to have the same function and rules at each call."""
-        self.needs.test(place, ("is", found))
-        self.needs.test(place.attribute("function"), ("is", found.function))
-        for name in ("vjps", "jvps"):
-            rules = getattr(found, name)
-            self.needs.keys(place.attribute(name), rules)
-            for at, rule in rules.items():
-                self.needs.test(place.attribute(name).item(at), ("is", rule))
-
-    @staticmethod
-    def _is_numpy(found: Any) -> bool:
-        return isinstance(found, np.ufunc) or package_of(found) == "numpy"
-
-    def pure(self, found: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
-        """A function without effects, whose arguments have to be known."""
-        label = getattr(found, "__qualname__", None) or type(found).__qualname__
-        given = [self._plain(arg, node, label) for arg in args]
-        named = {key: self._plain(value, node, label) for key, value in keywords.items()}
-        result = self.fold(lambda: found(*given, **named), [], node)
-        if isinstance(result.object, list) and all(type(one) is str for one in result.object):
-            return self.new_list([Known(one) for one in result.object])
-        if not isinstance(result.object, FOLDED):
-            self.refuse(node, f"a call of {label}", "compute it outside of the function")
-        if isinstance(result.object, tuple):
-            return Tuple(tuple(Known(item) for item in result.object))
-        return result
-
-    def _plain(self, value: Any, node: ast.AST, label: str) -> Any:
-        if isinstance(value, Tuple) and value.cls is tuple:
-            return tuple(self._plain(item, node, label) for item in value.items)
-        found = self.constant_of(
-            value, node, f"a call of {label} with what is computed", "use what has a derivative"
-        )
-        if not isinstance(found, (*FOLDED, type, slice)):
-            self.refuse(node, f"a call of {label} with this", "compute it outside of the function")
-        return found
-
-    def _reduce(self, args: Sequence[Any], node: ast.AST) -> Any:
-        if len(args) == 3:
-            return self.accumulate(
-                args[1], args[2], lambda one, item: self.call(args[0], [one, item], {}, node), node
-            )
-        if self.runs(args[1]) or self.grown(args[1]) is not None:
-            return self.call(self.written_out("reduced", node), args, {}, node)
-        items = self.items(args[1], node)
-        if not items:
-            self.leave("reduce of nothing", node)
-        total = items[0]
-        for item in items[1:]:
-            total = self.call(args[0], [total, item], {}, node)
-        return total
 
     def _only(self, args: list[Any], keywords: dict[str, Any], counts: range, node: Any) -> None:
         if keywords or len(args) not in counts:

@@ -10,14 +10,13 @@ while it is called cannot be recorded: two runs on different values have to reco
 from __future__ import annotations
 
 import ast
-import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from ... import _core, _names
+from ... import _core
 from ..abstract.state import ListContents
 from ..abstract.values import (
     INTEGERS,
@@ -32,79 +31,31 @@ from ..abstract.values import (
     is_none,
     kind_of,
 )
-from ..types.classes import package_of
 from ..types.computed_slices import FILLED
 from ..types.creation import CREATORS, FOR_VARIABLES, TRACING, Creation
 from ..types.in_place import UNREAD_METHODS, Written, in_use, written
 from ..types.integer_arrays import are_whole, expect_powers, refuse_other_widths, signed
 from ..types.numbers import LOGICAL
 from ..types.written_integers import expect_written, is_fresh, made_by
+from .allowed import is_allowed, is_own_function, is_primitive
 from .recording import Recording, Samples, Unfit, picked
 
-# What writes to files, or shows.
-EXPORTS = frozenset(
-    {"save", "savetxt", "savez", "savez_compressed", "tofile", "dump", "dumps", "tolist"}
-    | {"tobytes", "tostring", "array2string", "array_repr", "array_str"}
-)
-MADE_OF_NUMBERS = CREATORS | frozenset(
-    {"zeros", "ones", "full", "empty", "eye", "identity", "arange", "linspace", "logspace"}
-    | {"geomspace", "zeros_like", "ones_like", "full_like", "empty_like", "tri", "meshgrid"}
-    | {"indices", "diag_indices", "tril_indices", "triu_indices", "ix_", "unravel_index"}
-    | {"bartlett", "blackman", "hamming", "hanning", "kaiser", "fftfreq", "rfftfreq"}
-    | {"broadcast_shapes", "ravel_multi_index"}
-)
 SHOWN = {"_item": "x[index]", "_stored": "x[index] = value"}
 # What functions do otherwise where the values of an argument are not known: they do not raise for
 # weights that add up to zero, and give functions elements that are not theirs.
 OF_VALUES = {"average": (2, "weights"), "cov": (6, "aweights"), "piecewise": (1, "condlist")}
 
 
-@functools.cache
-def _own_functions() -> frozenset[int]:
-    """The functions that wyrmling exports and that only compute, by their ids."""
-    import wyrmling
-
-    names = [name for name, _, _ in _core.exported()]
-    names += _names.HOMES["functions"].split()
-    found = {id(getattr(wyrmling, name)) for name in names if hasattr(wyrmling, name)}
-    for module in (wyrmling.special, wyrmling.linalg, wyrmling.arrays):
-        for name in getattr(module, "__all__", ()):
-            found |= {
-                id(getattr(owner, name)) for owner in (module, wyrmling) if hasattr(owner, name)
-            }
-    return frozenset(found)
-
-
-def is_primitive(function: Any) -> bool:
-    """Whether this is a function with rules of the user's."""
-    # Its module imports this package: it is known by name.
-    return type(function).__module__ == "wyrmling.transforms.primitive"
-
-
-def is_own_function(function: Any) -> bool:
-    """Whether this is a function of wyrmling's that takes variables, and only computes."""
-    return package_of(function) == "wyrmling" and id(function) in _own_functions()
-
-
-def own_of_scipy(function: Any) -> Any:
-    """Our function for one of ``scipy.special`` that is no ufunc, and so does not ask variables;
-    None for any other.
-    """
-    name = getattr(function, "__name__", "")
-    module = getattr(function, "__module__", None) or ""
-    if name not in ("log_softmax", "logsumexp", "softmax") or not module.startswith("scipy."):
-        return None
-    import wyrmling
-
-    return getattr(wyrmling.special, name)
-
-
-@functools.cache
-def _dispatched() -> list[Any]:
-    """The functions of NumPy that take variables."""
-    from ... import dispatch
-
-    return list(dispatch.functions())
+def _with_named_out(
+    function: Any, args: Sequence[Any], keywords: dict[str, Any]
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """The arguments with ``out`` among the keywords, if something is written to."""
+    single = isinstance(function, np.ufunc) and function.nout == 1 and "out" not in keywords
+    if single and len(args) == function.nargs:
+        args, keywords = args[:-1], {**keywords, "out": args[-1]}
+    if is_none(keywords.get("out")):
+        keywords = {key: one for key, one in keywords.items() if key != "out"}
+    return args, keywords
 
 
 class Splicing(Creation):
@@ -140,48 +91,64 @@ class Splicing(Creation):
             args = self.arrays_for("sum" if plain else name, args, node)
             if name in ("stack", *CREATORS) and len(args) == 1 and not keywords:
                 return args[0]
+        args, keywords = _with_named_out(function, args, keywords)
         method = isinstance(function, type(np.ndarray.sum))
-        single = isinstance(function, np.ufunc) and function.nout == 1 and "out" not in keywords
-        if single and len(args) == function.nargs:
-            args, keywords = args[:-1], {**keywords, "out": args[-1]}
-        if is_none(keywords.get("out")):
-            keywords = {key: one for key, one in keywords.items() if key != "out"}
         has_out = "out" in keywords
         writes = written(function, name, has_out)
-        if writes is not None and (not has_out or self._is_allowed(function, name, method)):
+        if writes is not None and (not has_out or is_allowed(function, name, method)):
             return self._write(writes, args, keywords, node)
         if has_out or (method and name in UNREAD_METHODS) or name == "shuffle":
             self.refuse(node, f"{name} that writes to an array", "use what it returns")
         at, key = OF_VALUES.get(name, (len(args), ""))
         if any(map(self.computed, [*args[at : at + 1], keywords.get(key, Known(None))])):
             self.refuse(node, f"{name} with computed {key}", "write what it does")
-        if function is np.isscalar and self.computed(args[0]):
-            self.ask_kind(args[0])
-            return Known(kind_of(args[0]) is not None)
-        axis = keywords.get("axis", args[1] if len(args) == 2 else None)
-        if function is np.size and axis is not None and args and self.is_array(args[0]):
-            return self.item(self.attribute(args[0], "shape", node), axis, node)
-        if function in (np.shape, np.size, np.ndim) and len(args) == 1:
-            if self.is_array(args[0]):
-                return self.attribute(args[0], name, node)
-            if kind_of(args[0]) is not None:
-                return self.fold(function, [1.0], node)
+        answer = self._question(function, args, keywords, node)
+        if answer is not None:
+            return answer
         if name in CREATORS and args:
             made = self.created(name, args, keywords, node)
             return self.of_floats(made, node) if is_own_function(function) else made
-        if not self._is_allowed(function, name, method):
+        if not is_allowed(function, name, method):
             self.refuse(node, f"a call of {name}", TRACING)
         if not any(self.computed(one) for one in (*args, *keywords.values())):
-            if is_primitive(function):
-                self.refuse(node, f"{name} of constants", "call it outside of the function")
-            if name in FILLED and len(args) == 1 and not keywords:
-                filled = self.filled(function, args[0], node)
-                if filled is not None:
-                    return filled
-            return self.constant_array(function, args, keywords, node)
+            return self._of_constants(function, name, args, keywords, node)
         if not is_primitive(function):
             args = self.without_lists(function, args, node)
         return self._traced(function, args, keywords, node, method)
+
+    def _question(
+        self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """What a function says of a type or a shape, which is known; None for other functions."""
+        if function is np.isscalar and self.computed(args[0]):
+            self.ask_kind(args[0])
+            return Known(kind_of(args[0]) is not None)
+        if function not in (np.shape, np.size, np.ndim) or not args:
+            return None
+        axis = keywords.get("axis", args[1] if len(args) == 2 else None)
+        if function is np.size and axis is not None and self.is_array(args[0]):
+            return self.item(self.attribute(args[0], "shape", node), axis, node)
+        if len(args) == 1 and self.is_array(args[0]):
+            return self.attribute(args[0], function.__name__, node)
+        if len(args) == 1 and kind_of(args[0]) is not None:
+            return self.fold(function, [1.0], node)
+        return None
+
+    def _of_constants(
+        self,
+        function: Any,
+        name: str,
+        args: Sequence[Any],
+        keywords: dict[str, Any],
+        node: ast.AST,
+    ) -> Any:
+        if is_primitive(function):
+            self.refuse(node, f"{name} of constants", "call it outside of the function")
+        if name in FILLED and len(args) == 1 and not keywords:
+            filled = self.filled(function, args[0], node)
+            if filled is not None:
+                return filled
+        return self.constant_array(function, args, keywords, node)
 
     def _write(
         self, writes: Written, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
@@ -203,18 +170,6 @@ class Splicing(Creation):
         with in_use(self, [one for one in held if id(one) not in read]):
             self.replace_array(target, made, node)
         return target if writes.way == "out" else Known(None)
-
-    @staticmethod
-    def _is_allowed(function: Any, name: str, method: bool) -> bool:
-        """Whether a function only computes, so that it may be called while a function is read."""
-        if method:
-            return hasattr(_core.Variable, name) and name not in EXPORTS
-        own = isinstance(function, np.ufunc) or is_primitive(function) or is_own_function(function)
-        if own or name in MADE_OF_NUMBERS:
-            return True
-        return package_of(function) != "numpy" or (
-            name not in EXPORTS and any(function is one for one in _dispatched())
-        )
 
     # Recording.
 

@@ -19,6 +19,7 @@ from ..text.scope import Place
 from . import form as forms
 from .form import Constant, Either, Leaf
 from .programs import Program, sampled
+from .writer import Writer
 
 
 def untagged(program: Program, as_float: bool = False) -> Program:
@@ -29,90 +30,111 @@ def untagged(program: Program, as_float: bool = False) -> Program:
     Raises SourceError where none is such a number, Left if it leaves for the samples.
     """
     writer = program.writer("number")
-    builder = writer.builder
-    found = builder.inline(program.function, writer.parameters)
-    results: list[int] = []
-    seen: list[Any] = []
+    results = _Results(program, writer, as_float)
+    made = forms.convert(results.number, program.form)
+    return program.with_results(writer.finish(results.ids), made)
 
-    def is_own(form: Any) -> bool:
-        if _kind(form) != "array":
-            return False
-        return not any(isinstance(each, Place) for each in (form.place, *form.memory))
 
-    def array(form: Either) -> Any:
-        """What the result is for the samples, if that is an array of its own."""
-        if as_float or not any(map(is_own, form.forms)):
-            return None
-        if not seen:
-            seen.extend(sampled(program.function, program.samples))
-        leaf = form.forms[seen[form.tag]]
-        return seen[leaf.number] if is_own(leaf) else None
+class _Results:
+    """The results of a function, written anew one after the other."""
 
-    def like(sample: Any, form: Any) -> int | None:
-        if not is_own(form):
-            return None
-        id = found[form.number]
-        fits = (builder.dtype(id), builder.ndim(id)) == (str(sample.dtype), sample.ndim)
-        return id if fits else None
+    def __init__(self, program: Program, writer: Writer, as_float: bool) -> None:
+        self._program = program
+        self._builder = writer.builder
+        self._as_float = as_float
+        self._found: list[int] = self._builder.inline(program.function, writer.parameters)
+        self._samples: list[Any] = []
+        self.ids: list[int] = []
 
-    def single(form: Any) -> int | None:
-        return found[form.number] if _kind(form) == "float32" else None
-
-    def value(form: Any) -> int | None:
-        kind = _kind(form)
-        id = found[form.number] if kind else -1
-        if kind in ("float", "float64"):
-            return id
-        if as_float and kind == "float32":
-            return builder.apply("cast", [id], dtype="float64")
-        if as_float and kind in ("int", "int64"):
-            return builder.compute("int_to_float", [id])
-        kinds = (float, np.float64, int) if as_float else (float, np.float64)
-        if isinstance(form, Constant) and type(form.object) in kinds:
-            return builder.constant(float(form.object))
-        return None
-
-    def arrive(done: int, each: int | None) -> None:
-        if each is None:
-            builder.leave(builder.exit("a result is of another kind", 0))
-        else:
-            builder.jump(done, [each])
-
-    def number(form: Any) -> Any:
+    def number(self, form: Any) -> Any:
+        """The form of one result, which has several no longer."""
         if isinstance(form, Leaf):
-            results.append(found[form.number])
-            return replace(form, number=len(results) - 1)
+            self.ids.append(self._found[form.number])
+            return replace(form, number=len(self.ids) - 1)
         if not isinstance(form, Either):
             return form
-        sample = array(form)
+        sample = self._sample(form)
         computed = set(map(_kind, form.forms))
         kind: Literal["float", "float32", "array"] = "float"
-        find: Callable[[Any], int | None] = value
+        find: Callable[[Any], int | None] = self._double
         if sample is not None:
-            kind, find = "array", functools.partial(like, sample)
-        elif not as_float and "float32" in computed and not computed & {"float", "float64"}:
-            kind, find = "float32", single
-        done = builder.block()
-        results.append(builder.parameter(done, kind, sample))
-        *others, last = [find(each) for each in form.forms]
-        if last is None and not any(each is not None for each in others):
+            kind, find = "array", functools.partial(self._like, sample)
+        elif not self._as_float and "float32" in computed and not computed & {"float", "float64"}:
+            kind, find = "float32", self._single
+        found = [find(each) for each in form.forms]
+        if all(each is None for each in found):
             raise refuse.unsupported("a result that is of several kinds")
-        for tag, each in enumerate(others):
-            is_this = builder.compute("equal_int", [found[form.tag], builder.constant(tag)])
+        self._choose(form.tag, found, kind, sample)
+        if sample is None:
+            return Leaf(len(self.ids) - 1, kind)
+        memory = [each.memory for each in form.forms if _is_own_array(each)]
+        return Leaf(len(self.ids) - 1, kind, memory=frozenset().union(*memory))
+
+    def _choose(self, tag: int, found: list[int | None], kind: Any, sample: Any) -> None:
+        """Writes the result that a tag says, of which some are None: the program leaves there."""
+        builder = self._builder
+        done = builder.block()
+        self.ids.append(builder.parameter(done, kind, sample))
+        *others, last = found
+        for number, each in enumerate(others):
+            is_this = builder.compute("equal_int", [self._found[tag], builder.constant(number)])
             chosen, rest = builder.block(), builder.block()
             builder.branch(is_this, chosen, [], rest, [])
             builder.switch(chosen)
-            arrive(done, each)
+            self._arrive(done, each)
             builder.switch(rest)
-        arrive(done, last)
+        self._arrive(done, last)
         builder.switch(done)
-        if sample is None:
-            return Leaf(len(results) - 1, kind)
-        memory = [each.memory for each in form.forms if is_own(each)]
-        return Leaf(len(results) - 1, kind, memory=frozenset().union(*memory))
 
-    made = forms.convert(number, program.form)
-    return program.with_results(writer.finish(results), made)
+    def _arrive(self, done: int, each: int | None) -> None:
+        if each is None:
+            self._builder.leave(self._builder.exit("a result is of another kind", 0))
+        else:
+            self._builder.jump(done, [each])
+
+    def _sample(self, form: Either) -> Any:
+        """What the result is for the samples, if that is an array of its own."""
+        if self._as_float or not any(map(_is_own_array, form.forms)):
+            return None
+        if not self._samples:
+            self._samples.extend(sampled(self._program.function, self._program.samples))
+        leaf = form.forms[self._samples[form.tag]]
+        return self._samples[leaf.number] if _is_own_array(leaf) else None
+
+    def _like(self, sample: Any, form: Any) -> int | None:
+        """An array of the sample's dtype and number of axes."""
+        if not _is_own_array(form):
+            return None
+        id = self._found[form.number]
+        fits = (self._builder.dtype(id), self._builder.ndim(id)) == (str(sample.dtype), sample.ndim)
+        return id if fits else None
+
+    def _single(self, form: Any) -> int | None:
+        return self._found[form.number] if _kind(form) == "float32" else None
+
+    def _double(self, form: Any) -> int | None:
+        """A number that is a float, or becomes one."""
+        kind = _kind(form)
+        if kind is None:
+            kinds = (float, np.float64, int) if self._as_float else (float, np.float64)
+            if isinstance(form, Constant) and type(form.object) in kinds:
+                return self._builder.constant(float(form.object))
+            return None
+        id: int = self._found[form.number]
+        if kind in ("float", "float64"):
+            return id
+        if self._as_float and kind == "float32":
+            return self._builder.apply("cast", [id], dtype="float64")
+        if self._as_float and kind in ("int", "int64"):
+            return self._builder.compute("int_to_float", [id])
+        return None
+
+
+def _is_own_array(form: Any) -> bool:
+    """Whether this is an array of the function's own, of no memory that was given."""
+    if _kind(form) != "array":
+        return False
+    return not any(isinstance(each, Place) for each in (form.place, *form.memory))
 
 
 def _kind(form: Any) -> str | None:

@@ -114,23 +114,9 @@ class Containers(Picks):
         if isinstance(value, Tuple):
             return self._of_sequence(value.items, index, node, Tuple)
         if isinstance(value, Reference):
-            if (found := self.of_table(value, index, node)) is not None:
+            found = self._of_reference(value, index, node)
+            if found is not None:
                 return found
-            contents = self.contents(value, node)
-            if isinstance(contents, ListContents):
-                picked = self.is_pick(contents.items, index)
-                if picked or not self._loosened_for(index, value, node):
-                    return self._of_sequence(contents.items, index, node, self.new_list)
-                return self.grown_item(value, index, node)
-            if isinstance(contents, GrownContents):
-                return self.grown_item(value, index, node)
-            if isinstance(contents, DictContents):
-                return self._of_dict(value, contents, index, node)
-            if isinstance(contents, ArrayContents):
-                return self.array_item(value, index, node)
-            method = self.bound(value, "__getitem__", node)
-            if method is not None:
-                return self.call(method, [index], {}, node)
         if isinstance(value, Array | Recorded) or kind_of(value) in ("float64", "float32"):
             return self.array_item(value, index, node)
         if isinstance(value, ZeroDimensional) and index == Tuple(()):
@@ -142,6 +128,25 @@ class Containers(Picks):
         if isinstance(value, Lazy) and value.name.startswith("dict_"):
             self.leave("a view of a dict has no items by number", node)
         return self.refuse(node, "an item of this", "use a list, a tuple, a dict or an array")
+
+    def _of_reference(self, value: Reference, index: Any, node: ast.AST) -> Any:
+        """An item of an object in memory; None for an object that has none."""
+        if (found := self.of_table(value, index, node)) is not None:
+            return found
+        contents = self.contents(value, node)
+        if isinstance(contents, ListContents):
+            picked = self.is_pick(contents.items, index)
+            if picked or not self._loosened_for(index, value, node):
+                return self._of_sequence(contents.items, index, node, self.new_list)
+            return self.grown_item(value, index, node)
+        if isinstance(contents, GrownContents):
+            return self.grown_item(value, index, node)
+        if isinstance(contents, DictContents):
+            return self._of_dict(value, contents, index, node)
+        if isinstance(contents, ArrayContents):
+            return self.array_item(value, index, node)
+        method = self.bound(value, "__getitem__", node)
+        return None if method is None else self.call(method, [index], {}, node)
 
     def _of_known(self, value: Known, index: Any, node: ast.AST) -> Any:
         if isinstance(value.object, Ragged):
@@ -394,23 +399,7 @@ class Containers(Picks):
             joined = tuple(ours[1]) + tuple(theirs[1])
             return self.new_list(joined) if ours[0] is list else Tuple(joined)
         if operator == "Mult" and bool(ours) != bool(theirs):
-            many, count = (ours, right) if ours else (theirs, left)
-            assert many is not None
-            count = self.as_index(count, node)
-            if kind_of(count) not in ("int", "bool"):
-                self.leave("a sequence is repeated by integers only", node)
-            long = isinstance(count, Known) and count.object > LONGEST_UNROLLED
-            if many[0] is list and len(many[1]) == 1 and (long or is_computed(count)):
-                made = self.grown_product(many[1][0], count, node)
-                if made is not None:
-                    return made
-            times = self.constant_of(
-                count, node, "a list of a computed length", "use np.zeros of a length that is given"
-            )
-            if len(many[1]) * times > 10_000:
-                self.refuse(node, "a list of this length", "use an array")
-            repeated = tuple(many[1]) * times
-            return self.new_list(repeated) if many[0] is list else Tuple(repeated)
+            return self._repeated(*((ours, right) if ours else (theirs, left)), node)
         if (counted := self.counter_operator(operator, left, right, node)) is not None:
             return counted
         for one in (left, right):
@@ -434,6 +423,25 @@ class Containers(Picks):
         if isinstance(left, Tuple | Reference | Applied | MethodOf | Known | Number):
             self.leave_with("Python has no such operator for these", node, left, right)
         return self.refuse(node, "this operator on these", "compute with numbers or arrays")
+
+    def _repeated(self, many: Any, count: Any, node: ast.AST) -> Any:
+        """A list or a tuple, as ``list_or_row`` gives it, so many times."""
+        kind, items = many
+        count = self.as_index(count, node)
+        if kind_of(count) not in ("int", "bool"):
+            self.leave("a sequence is repeated by integers only", node)
+        long = isinstance(count, Known) and count.object > LONGEST_UNROLLED
+        if kind is list and len(items) == 1 and (long or is_computed(count)):
+            made = self.grown_product(items[0], count, node)
+            if made is not None:
+                return made
+        times = self.constant_of(
+            count, node, "a list of a computed length", "use np.zeros of a length that is given"
+        )
+        if len(items) * times > 10_000:
+            self.refuse(node, "a list of this length", "use an array")
+        repeated = tuple(items) * times
+        return self.new_list(repeated) if kind is list else Tuple(repeated)
 
     def list_or_row(self, value: Any, node: ast.AST) -> tuple[type, list[Any]] | None:
         """The type and the items of a list or a tuple; nothing for what is neither."""

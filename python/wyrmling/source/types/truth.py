@@ -60,17 +60,14 @@ COMPARISONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "GtE": ("greater_equal", operator.ge),
 }
 MIRRORED = {"Lt": "Gt", "LtE": "GtE", "Eq": "Eq", "NotEq": "NotEq", "Gt": "Lt", "GtE": "LtE"}
-METHOD = {
-    "Lt": "__lt__",
-    "LtE": "__le__",
-    "Eq": "__eq__",
+METHOD = {"Lt": "__lt__", "LtE": "__le__", "Eq": "__eq__"} | {
     "NotEq": "__ne__",
     "Gt": "__gt__",
     "GtE": "__ge__",
 }
-
-
 PLAIN_NUMBERS = ("float", "int", "bool")
+SINGLETONS = (type(None), bool, type(NotImplemented), type(Ellipsis))
+"""Types all of whose objects are one, or two."""
 
 
 def is_huge(value: Any) -> bool:
@@ -383,8 +380,7 @@ class Truth(Walker):
                 # The answer holds for these objects alone.
                 self.needs.test(value.place, ("is", value.object))
         if isinstance(left, Known) and isinstance(right, Known):
-            singletons = (type(None), bool, type, type(NotImplemented), type(Ellipsis))
-            if isinstance(left.object, singletons) or isinstance(right.object, singletons):
+            if any(isinstance(one.object, (*SINGLETONS, type)) for one in (left, right)):
                 return Known(left.object is right.object)
             plain = kind_of(left) is not None or isinstance(left.object, str | bytes | tuple)
             if not plain and kind_of(right) is None:
@@ -399,26 +395,30 @@ class Truth(Walker):
                 self.refuse(node, "whether two arguments are one object", "use ==")
             return Known(left.address == right.address)
         for value, other in ((left, right), (right, left)):
-            if isinstance(value, Known) and (value.object is None or value.object is ...):
-                return Known(False)
-            if isinstance(value, Known) and isinstance(value.object, bool):
-                if kind_of(other) == "bool":
-                    return self.compare("Eq", left, right, node)
-                return Known(False)
-            known = isinstance(other, Known) and not isinstance(other.object, np.ndarray)
-            if isinstance(value, Number | Array) and known and kind_of(other) is None:
-                return Known(False)
-            if isinstance(value, Number) and isinstance(other, Array):
-                return Known(False)
-            if isinstance(value, Reference) and not isinstance(other, Reference):
-                own = self.contents(value, node)
-                if isinstance(other, Array) and own.external:
-                    # An item of a list of computed length may be the very array.
-                    self.refuse(node, "whether two such arrays are one", "compare their elements")
-                if own.external and isinstance(own, InstanceContents) and isinstance(other, Known):
-                    self.refuse(node, "whether an argument is such an object", "use ==")
+            if kind_of(value) == kind_of(other) == "bool" and isinstance(value, Known):
+                return self.compare("Eq", left, right, node)
+            if self._is_another(value, other, node):
                 return Known(False)
         return self.refuse(node, "whether two such objects are one", "use ==, or compare with None")
+
+    def _is_another(self, value: Any, other: Any, node: ast.AST) -> bool:
+        """Whether ``other`` is an object that ``value`` cannot be."""
+        if isinstance(value, Known) and isinstance(value.object, SINGLETONS):
+            return True
+        known = isinstance(other, Known) and not isinstance(other.object, np.ndarray)
+        if isinstance(value, Number | Array) and known and kind_of(other) is None:
+            return True
+        if isinstance(value, Number) and isinstance(other, Array):
+            return True
+        if not isinstance(value, Reference) or isinstance(other, Reference):
+            return False
+        own = self.contents(value, node)
+        if isinstance(other, Array) and own.external:
+            # An item of a list of computed length may be the very array.
+            self.refuse(node, "whether two such arrays are one", "compare their elements")
+        if own.external and isinstance(own, InstanceContents) and isinstance(other, Known):
+            self.refuse(node, "whether an argument is such an object", "use ==")
+        return True
 
     def _identical_choice(self, value: Choice, other: Any, node: ast.AST) -> Any:
         answers: list[bool] = []
