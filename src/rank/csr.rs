@@ -194,7 +194,7 @@ pub(super) fn difference<'a>(row: &'a [u32], mut other: &'a [u32]) -> impl Itera
 }
 
 /// Refuses the first of `values` that is not below `limit`.
-fn check_below(name: &str, values: &[u32], limit: usize) -> Result<()> {
+pub(crate) fn check_below(name: &str, values: &[u32], limit: usize) -> Result<()> {
     match values.iter().position(|&value| value as usize >= limit) {
         None => Ok(()),
         Some(at) => Err(Error::Index(format!(

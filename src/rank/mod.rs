@@ -43,7 +43,7 @@ mod tiles;
 mod topk;
 
 pub use csr::Csr;
-pub(crate) use csr::check_offsets;
+pub(crate) use csr::{check_below, check_offsets};
 pub use factors::Factors;
 #[cfg(feature = "python")]
 pub(crate) use held_out::HeldOutRank;

@@ -7,6 +7,7 @@
 use crate::array::filled;
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::rank::check_below;
 
 /// A sparse matrix whose entries are finite numbers.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,14 +92,8 @@ impl CsrMatrix {
                 values.len()
             )));
         }
-        for (name, numbers, limit) in [("rows", rows, n_rows), ("columns", columns, n_columns)] {
-            if let Some(at) = numbers.iter().position(|&n| n as usize >= limit) {
-                return Err(Error::Index(format!(
-                    "{name}[{at}] is {}, expected less than {limit}",
-                    numbers[at]
-                )));
-            }
-        }
+        check_below("rows", rows, n_rows)?;
+        check_below("columns", columns, n_columns)?;
         if let Some(at) = values.iter().position(|value| !value.is_finite()) {
             return Err(Error::Value(format!(
                 "values[{at}] is {}, expected a finite number",

@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 
 use super::convert::{refuse_subclass, shown, type_name};
-use crate::array::show_shape;
+use crate::array::{show_shape, vec_for};
 use crate::python::interop::once::intern;
 
 /// An array of element type `T` with as many axes as `D` has, in C order.
@@ -65,6 +65,16 @@ pub(in crate::python) fn borrowed<'py, T: Element, D: Dimension>(
         numpy.call_method1(intern!(py, "ascontiguousarray"), (copy,))?
     };
     Ok(array.cast_into::<PyArray<T, D>>()?.try_readonly()?)
+}
+
+/// A copy of a borrowed array's numbers, which no other thread writes to.
+///
+/// # Errors
+/// MemoryError.
+pub(in crate::python) fn copied<T: Element + Copy>(numbers: &[T]) -> PyResult<Vec<T>> {
+    let mut copy = vec_for(&[numbers.len()])?;
+    copy.extend_from_slice(numbers);
+    Ok(copy)
 }
 
 /// An argument that is refused when its name is known: what pyo3 raises has only a note with it.

@@ -11,19 +11,12 @@ use pyo3::types::PyDict;
 
 use crate::array::vec_for;
 use crate::error::Error;
-use crate::python::interop::argument::{borrowed, count};
+use crate::python::interop::argument::{borrowed, copied, count};
 use crate::python::interop::long_call::long_call;
 use crate::rank::{self, Factors, HeldOut, HeldOutRank};
 
 /// From so many users on a selection may take long.
 const LONG_SELECTION: usize = 1 << 10;
-
-/// A copy that nobody else writes to.
-fn copied(numbers: &[u32]) -> PyResult<Vec<u32>> {
-    let mut copy = vec_for(&[numbers.len()])?;
-    copy.extend_from_slice(numbers);
-    Ok(copy)
-}
 
 /// A set of (user, item) pairs, grouped by user.
 ///

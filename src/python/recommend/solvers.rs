@@ -3,22 +3,14 @@
 //! Everything is computed by [`crate::solvers`]; this file only converts. Arrays are copied before work
 //! begins, for other threads may write to them meanwhile.
 
-use numpy::{Element, IntoPyArray, Ix1, Ix2, PyArray1, PyArray2, PyArrayMethods};
+use numpy::{IntoPyArray, Ix1, Ix2, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 
 use super::rank::PyCsr;
-use crate::array::vec_for;
 use crate::error::Error;
-use crate::python::interop::argument::{borrowed, count};
+use crate::python::interop::argument::{borrowed, copied, count};
 use crate::python::interop::long_call::long_call;
 use crate::solvers::{self, LeastSquares, Similarity, Solver, Weights};
-
-/// A copy that nobody else writes to.
-fn copied<T: Element + Copy>(numbers: &[T]) -> PyResult<Vec<T>> {
-    let mut copy = vec_for(&[numbers.len()])?;
-    copy.extend_from_slice(numbers);
-    Ok(copy)
-}
 
 /// A sparse matrix with values, in compressed rows.
 ///
