@@ -146,5 +146,34 @@ fn one_row(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, regression, trace, loops, one_row);
+/// What lengths cost that are asked for at every step of a graph that grows, and of a sum of many inputs: the
+/// price for each has to stay what it is.
+fn lengths(c: &mut Criterion) {
+    let ask = |x: &Variable| ops::ask_lengths(x, &[0], "len()").expect("an axis");
+    let mut group = c.benchmark_group("lengths that are asked for");
+    group.sample_size(10);
+    for n in [500, 4000] {
+        group.bench_function(BenchmarkId::new("at every step", n), |bench| {
+            bench.iter(|| {
+                let x = Input::new(vec![0.5; 3]).boxed();
+                let step = |x: Variable, _| {
+                    let next = x.tanh().boxed();
+                    ask(&next);
+                    next
+                };
+                (0..n).fold(x, step)
+            });
+        });
+        group.bench_function(BenchmarkId::new("of many inputs", n), |bench| {
+            bench.iter(|| {
+                let input = || Input::new(vec![0.5; 3]).boxed();
+                let sum = (1..n).fold(input(), |sum, _| (sum + input()).boxed());
+                ask(&sum);
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, regression, trace, loops, one_row, lengths);
 criterion_main!(benches);

@@ -55,15 +55,20 @@ impl LengthRecords {
         self.0.borrow().is_empty()
     }
 
+    /// Whether a length was read as an integer, and the input has had it since.
+    pub(in crate::graph) fn has(&self, length: &Length) -> bool {
+        let holds_now =
+            |record: &LengthRecord| record.until == u64::MAX && record.length.is_same(length);
+        self.0.borrow().iter().any(holds_now)
+    }
+
     /// Adds a record of a length that was read when node `now` was the latest.
     pub(in crate::graph) fn add(&self, length: Length, now: u64) {
         ANY.with(|any| any.set(true));
-        let mut records = self.0.borrow_mut();
-        let holds_now =
-            |record: &LengthRecord| record.until == u64::MAX && record.length.is_same(&length);
-        if records.iter().any(holds_now) {
+        if self.has(&length) {
             return;
         }
+        let mut records = self.0.borrow_mut();
         if records.len() >= MOST {
             // The two oldest records become one without a length, which refuses every shape.
             let oldest = records.remove(0);

@@ -1,48 +1,14 @@
 //! Lengths: as integers, which say that they were asked for, and as numbers that follow.
 
-use std::collections::HashMap;
-
-use smallvec::SmallVec;
+use rustc_hash::FxHashMap;
 
 use super::{count, numbers, whole};
 use crate::array::{Shape, Type};
 use crate::error::Result;
 use crate::exec::Length;
+use crate::graph::Variable;
+use crate::graph::lengths::changed_lengths::ChangedLengths;
 use crate::graph::node::latest_serial;
-use crate::graph::{Kind, Variable};
-use crate::rules::result_type;
-
-/// Types of nodes by address.
-type Types = HashMap<usize, Type>;
-
-/// The types that nodes have where those that are `changed` have length `n` along an axis; `None` if an
-/// operator refuses that.
-fn inferred(
-    order: &[Variable],
-    changed: impl Fn(&Variable) -> bool,
-    axis: usize,
-    n: usize,
-) -> Option<Types> {
-    let mut types = Types::with_capacity(order.len());
-    for node in order {
-        let found = match node.kind() {
-            _ if changed(node) => {
-                let mut ty = node.0.core().ty();
-                ty.shape[axis] = n;
-                ty
-            }
-            Kind::Operation(op) => {
-                let parents = node.parents();
-                let operands: SmallVec<[&Type; 3]> =
-                    parents.iter().map(|p| &types[&p.address()]).collect();
-                result_type(&*op, &operands).ok()?
-            }
-            _ => node.0.core().ty(),
-        };
-        types.insert(node.address(), found);
-    }
-    Some(types)
-}
 
 /// The lengths along some axes.
 fn lengths_along(ty: &Type, axes: &[usize]) -> Shape {
@@ -75,50 +41,40 @@ pub fn ask_lengths(x: &Variable, axes: &[usize], by: &str) -> Result<()> {
     let now = lengths_along(&x.ty()?, axes);
     let serial = latest_serial();
     let order = x.topological()?;
-    for input in &order {
+    let mut graph = None;
+    let mut together = FxHashMap::default();
+    for (at, input) in order.iter().enumerate() {
         let Some(records) = input.0.length_records() else {
             continue;
         };
-        let ty = input.0.core().ty();
-        for (axis, &length) in ty.shape.iter().enumerate() {
-            let alone = input.address() == x.address();
-            let counts = match alone {
-                true => axes.contains(&axis),
-                false => follows(x, &order, (input, axis, length), (axes, &now)),
+        for (axis, &length) in input.0.core().ty().shape.iter().enumerate() {
+            let asked = Length {
+                axis,
+                length: Some(length),
+                by: by.into(),
+            };
+            if records.has(&asked) {
+                continue;
+            }
+            let counts = if input.address() == x.address() {
+                axes.contains(&axis)
+            } else {
+                let graph = graph.get_or_insert_with(|| ChangedLengths::new(&order));
+                let changes = |types: Option<Type>| types.map(|ty| lengths_along(&ty, axes) != now);
+                let others = [0, 1, length + 1, 2 * length + 2];
+                others.into_iter().filter(|&n| n != length).any(|n| {
+                    let alone = changes(graph.root(&[at], axis, n));
+                    let all = || changes(graph.root(&graph.inputs_as_long(axis, length), axis, n));
+                    let found =
+                        alone.or_else(|| *together.entry((axis, length, n)).or_insert_with(all));
+                    // No length may be too short where one is enough for an operator, as `x[0]`.
+                    found.unwrap_or(n > length)
+                })
             };
             if counts {
-                let length = Length {
-                    axis,
-                    length: Some(length),
-                    by: by.into(),
-                };
-                records.add(length, serial);
+                records.add(asked, serial);
             }
         }
     }
     Ok(())
-}
-
-/// Whether lengths of `x` can change with the length of an input along an axis.
-fn follows(
-    x: &Variable,
-    order: &[Variable],
-    (input, axis, length): (&Variable, usize, usize),
-    (axes, now): (&[usize], &Shape),
-) -> bool {
-    let is_same = |node: &Variable| node.address() == input.address();
-    let is_as_long = |node: &Variable| {
-        let is_input = node.0.length_records().is_some();
-        is_input && node.0.core().ty().shape.get(axis) == Some(&length)
-    };
-    let others = [0, 1, length + 1, 2 * length + 2];
-    others.into_iter().filter(|&n| n != length).any(|other| {
-        let types = inferred(order, is_same, axis, other)
-            .or_else(|| inferred(order, is_as_long, axis, other));
-        match types {
-            Some(types) => lengths_along(&types[&x.address()], axes) != *now,
-            // No length may be too short where one is enough for an operator, as `x[0]`.
-            None => other > length,
-        }
-    })
 }
