@@ -212,14 +212,27 @@ def _seconds(name: str, array: npt.NDArray[Any]) -> Float64Array:
         whole, rest = count // FRACTIONS[unit], count % FRACTIONS[unit]
         seconds: Float64Array = whole.astype(np.float64) + rest.astype(np.float64) / FRACTIONS[unit]
         return seconds
-    moments = array.astype("datetime64[s]")
-    if (lost := moments.astype(array.dtype) != array).any():
+    try:
+        moments = array.astype("datetime64[s]")
+        lost = moments.astype(array.dtype) != array
+    except OverflowError:
+        # NumPy raises from 2.5 on; before, other dates came of it.
+        lost = np.array([_overflows(one) for one in array])
+    if lost.any():
         row = int(lost.argmax())
         raise ValueError(
             f"{name}: row {row}, counted from 0, is {int(array[row].astype(np.int64))} in steps of "
             f"{step} {unit}, expected a date of which int64 holds the seconds"
         )
     return moments.astype(np.int64).astype(np.float64)
+
+
+def _overflows(moment: np.datetime64) -> bool:
+    try:
+        moment.astype("datetime64[s]")
+    except OverflowError:
+        return True
+    return False
 
 
 def _numbers_of_objects(name: str, array: npt.NDArray[Any], dates: bool) -> npt.NDArray[Any]:
