@@ -22,7 +22,16 @@ from ..abstract.state import (
     InstanceContents,
     ListContents,
 )
-from ..abstract.values import Array, Choice, Known, Reference, Tuple, ZeroDimensional, is_none
+from ..abstract.values import (
+    Array,
+    Choice,
+    Known,
+    Reference,
+    Tuple,
+    ZeroDimensional,
+    is_none,
+    kind_of,
+)
 from ..abstract.walker import Walker
 from ..types.in_place import in_use
 from ..types.integer_arrays import integer_of
@@ -210,6 +219,13 @@ class Statements(Walker):
             self.refuse(node, "an operator in place on an array", "write x = x + …")
         if isinstance(before, Reference):
             contents = self.contents(before, node)
+            if isinstance(contents, ListContents | GrownContents):
+                if isinstance(value, Choice):
+                    return self.distribute(
+                        value, lambda one: self._in_place(operator, before, one, node), node
+                    )
+                if self._comes_first(operator, value, node):
+                    return self.binary(operator, before, value, node)
             if isinstance(contents, ListContents | GrownContents) and operator == "Add":
                 self.call_method("extend", before, [value], {}, node)
                 return before
@@ -241,6 +257,17 @@ class Statements(Walker):
             expect_written(self, before)
             self.refuse(node, "an operator in place on an array", "write x = x + …")
         return self.binary(operator, before, value, node)
+
+    def _comes_first(self, operator: str, value: Any, node: ast.AST) -> bool:
+        """Whether what is right of a list has this operator, and is asked before the list is: then
+        nothing is done in place.
+        """
+        from ..types.numbers import METHODS
+
+        if self.class_of(value) is not None:
+            return self.bound(value, f"__r{METHODS[operator]}__", node) is not None
+        kinds = ("float64", "float32", "int64", "numpy_bool")
+        return self.is_array(value) or kind_of(value) in kinds
 
     def _in_shape(self, operator: str, before: Any, value: Any, node: ast.AST) -> Any:
         """What an array becomes by an operator in place, which keeps its shape."""

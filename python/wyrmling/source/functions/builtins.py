@@ -129,6 +129,8 @@ class Builtins(Walker):
         is_known = all(isinstance(arg, Known) for arg in args)
         if isinstance(owner, str) and name == "format" and not keywords and not is_known:
             return self.filled_in("format", owner, Tuple(tuple(args)), node)
+        if isinstance(owner, str) and name == "join" and not is_known:
+            return self.text_between(owner, args, node)
         if isinstance(owner, np.ufunc):
             return self.array_call(found, args, keywords, node)
         if isinstance(owner, str | bytes | int | float | tuple | np.generic):

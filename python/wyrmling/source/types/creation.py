@@ -429,6 +429,13 @@ class Creation(Walker):
             return value
         return self._stacked(value, node)
 
+    def holds_numbers(self, value: Any) -> bool:
+        """Whether this is a number or an array, or nested lists of nothing else."""
+        items = self._list_items(value)
+        if items is not None:
+            return all(map(self.holds_numbers, items))
+        return kind_of(value) is not None or self.is_array(value)
+
     def _holds_reals(self, value: Any) -> bool:
         """Whether there is a computed number in nested lists, which is none of the integers that
         are lengths and axes, or an array.

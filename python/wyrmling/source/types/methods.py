@@ -49,6 +49,8 @@ class Methods(Walker):
             return self.distribute(
                 owner, lambda one: self.call_method(name, one, args, keywords, node), node
             )
+        if name == "__getitem__" and len(given) == 1 and not keywords:
+            return self.item(owner, given[0], node)
         if name == "dataclass __eq__":
             return self._equal(owner, given[0], node)
         if isinstance(owner, Number):

@@ -176,6 +176,10 @@ class Numbers(Walker):
         found = self._overloaded(operator, left, right, node)
         if found is not None:
             return found
+        beside = operator != "Mult" and {*kinds} & {"float64", "float32"}
+        if beside and self.holds_numbers(left) and self.holds_numbers(right):
+            # NumPy's numbers make an array of a list that they stand beside.
+            return self.array_call(OPERATORS[operator], [left, right], {}, node)
         whole = whole_beside(left, right), whole_beside(right, left)
         if whole[0] is not left or whole[1] is not right:
             return self.binary(operator, *whole, node)

@@ -72,7 +72,7 @@ class Texts(Walker):
         template: list[Any] = []
         values: list[Any] = []
         for part in parts:
-            if isinstance(part, Known) and isinstance(part.object, str):
+            if _is_string(part):
                 pieces: tuple[Any, ...] = (part.object,)
             elif isinstance(part, Text) and part.template is not None:
                 pieces = part.template
@@ -87,6 +87,14 @@ class Texts(Walker):
         if all(isinstance(piece, str) for piece in template):
             return Known("".join(template))
         return Text(tuple(template), tuple(values))
+
+    def text_between(self, between: str, args: Sequence[Any], node: ast.AST) -> Any:
+        """``between.join(parts)``."""
+        parts = self.items(args[0], node)
+        if not all(isinstance(one, Text) or _is_string(one) for one in parts):
+            self.leave("text is joined of strings only", node)
+        pairs = (pair for part in parts for pair in (Known(between), part))
+        return self.joined_text(list(pairs)[1:])
 
     def evaluate_FormattedValue(self, node: ast.FormattedValue) -> Any:
         """A field of an f-string."""
@@ -278,6 +286,11 @@ class Texts(Walker):
         if not isinstance(contents, CellContents) or isinstance(contents.value, Lost):
             self.refuse(node, PRINT_IN_A_LOOP, IN_A_LOOP)
         return None if isinstance(contents.value, Known) else contents.value
+
+
+def _is_string(value: Any) -> bool:
+    """Whether this is a string that is known."""
+    return isinstance(value, Known) and isinstance(value.object, str)
 
 
 def _has_own_text(cls: type) -> bool:
