@@ -1,7 +1,7 @@
 """``functools.cached_property`` of instances that a function makes, and members of enumerations."""
 
-import math
 import enum
+import math
 from dataclasses import dataclass
 from functools import cached_property
 

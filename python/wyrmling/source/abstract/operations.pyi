@@ -47,6 +47,9 @@ class Operations:
     def text_between(self, between: str, args: Sequence[Any], node: ast.AST) -> Any:
         """``between.join(parts)`` (``texts.py``)."""
 
+    def within(self, item: Any, container: Any, node: ast.AST) -> Any:
+        """``item in container`` of a known object (``texts.py``)."""
+
     def holds_numbers(self, value: Any) -> bool:
         """Whether this is a number, an array, or a list of these (``creation.py``)."""
 

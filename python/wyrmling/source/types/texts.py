@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import math
+import operator
 import sys
 import types
 from collections.abc import Iterator, Sequence
@@ -95,6 +96,16 @@ class Texts(Walker):
             self.leave("text is joined of strings only", node)
         pairs = (pair for part in parts for pair in (Known(between), part))
         return self.joined_text(list(pairs)[1:])
+
+    def within(self, item: Any, container: Any, node: ast.AST) -> Any:
+        """``item in container`` of an object that is known; None if its items are compared."""
+        if isinstance(item, Known) and isinstance(container, str | bytes | frozenset | range):
+            return self.fold(operator.contains, [container, item.object], node)
+        if not isinstance(container, str | bytes):
+            return None
+        if isinstance(item, Text) or isinstance(container, bytes):
+            self.refuse(node, "what is computed in a text", "compare numbers")
+        return self.leave("a text is looked through for texts", node, TypeError)
 
     def evaluate_FormattedValue(self, node: ast.FormattedValue) -> Any:
         """A field of an f-string."""
