@@ -47,7 +47,7 @@ class Operations:
     def text_between(self, between: str, args: Sequence[Any], node: ast.AST) -> Any:
         """``between.join(parts)`` (``texts.py``)."""
 
-    def within(self, item: Any, container: Any, node: ast.AST) -> Any:
+    def in_known(self, item: Any, container: Any, node: ast.AST) -> Any:
         """``item in container`` of a known object (``texts.py``)."""
 
     def holds_numbers(self, value: Any) -> bool:

@@ -97,7 +97,7 @@ class Texts(Walker):
         pairs = (pair for part in parts for pair in (Known(between), part))
         return self.joined_text(list(pairs)[1:])
 
-    def within(self, item: Any, container: Any, node: ast.AST) -> Any:
+    def in_known(self, item: Any, container: Any, node: ast.AST) -> Any:
         """``item in container`` of an object that is known; None if its items are compared."""
         if isinstance(item, Known) and isinstance(container, str | bytes | frozenset | range):
             return self.fold(operator.contains, [container, item.object], node)

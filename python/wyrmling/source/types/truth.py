@@ -445,7 +445,7 @@ class Truth(Walker):
             return self.distribute(container, lambda one: self.contains(item, one, node), node)
         if isinstance(item, Choice):
             return self.distribute(item, lambda one: self.contains(one, container, node), node)
-        held = self.within(item, container.object, node) if isinstance(container, Known) else None
+        held = self.in_known(item, container.object, node) if isinstance(container, Known) else None
         if held is not None:
             return held
         if isinstance(container, Reference):
