@@ -355,7 +355,7 @@ class Truth(Walker):
         """
         left, right = number_of(left), number_of(right)
         for value in (left, right):
-            if isinstance(value, Known) and value.object != value.object:
+            if kind_of(value) and isinstance(value, Known) and value.object != value.object:
                 self.leave("a comparison of containers with a NaN", node)
             if isinstance(value, Number) and value.kind in REAL:
                 fine = self.compute("equal_number", value.id, value.id)
