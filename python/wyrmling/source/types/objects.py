@@ -48,6 +48,9 @@ from ..library.standard import FILES, INSTANCES
 from ..text.read import is_made
 from ..text.scope import Place, is_built_in
 
+COMPARED = {"__eq__": "Eq", "__lt__": "Lt", "__le__": "LtE", "__gt__": "Gt", "__ge__": "GtE"}
+"""Methods that ``dataclass`` writes, by their operators."""
+
 
 def member_of(cls: type, name: str, default: Any) -> Any:
     """What a class or those that it is derived from have under a name, as it stands there; what the
@@ -204,8 +207,8 @@ class Objects(Walker):
 
     def _generated(self, cls: type, name: str, value: Any, node: ast.AST) -> Any:
         """A method that ``dataclass`` wrote."""
-        if name == "__eq__":
-            return MethodOf("dataclass __eq__", value)
+        if name in COMPARED:
+            return MethodOf(COMPARED[name], value)
         return self.refuse(node, f"{name} of a dataclass", "compare its fields")
 
     def fields_of(self, value: Any, node: ast.AST) -> Tuple:
