@@ -256,6 +256,8 @@ TRACING_REFUSES = {
     "mathematics.sign_copied",
     "mathematics.softplus",
     "mathematics.sums_and_products",
+    "named_tuples.a_number_of_numpy_beside_it",
+    "named_tuples.algebra_of_vectors",
     "numpy_scalars.float64_made_inside",
     "objects.instance_argument_is_changed",
     "picked_elements.added_at_places_that_occur_again",

@@ -9,23 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core import IrFunction, Specialization, Variable
+from .._core import IrFunction, Specialization
 from .abstract.walker import OTHER_LENGTH
 from .text import refuse
 from .text.refuse import SourceError, Unreadable
 
-_NAMED = f"{Variable.__module__}.{Variable.__qualname__}"
-
 
 def takes_no_variable(error: BaseException | None) -> bool:
     """Whether an error says that a function cannot be traced: what it calls takes no variables. The
-    attribute is given by ``src/python/interop/error.rs``; functions of Python's own, such as
-    ``bisect``, name the class of what they do not take.
+    attribute is given by ``src/python/interop/error.rs``.
     """
     while error is not None:
         if getattr(error, "takes_no_variable", False):
-            return True
-        if isinstance(error, TypeError) and _NAMED in str(error):
             return True
         error = error.__cause__
     return False

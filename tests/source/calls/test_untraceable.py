@@ -7,6 +7,7 @@ import functools
 import math
 import subprocess
 import sys
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -191,3 +192,17 @@ def test_what_python_says_of_a_variable_has_the_first_call_read(calls):
 def test_what_python_says_of_a_float_is_said_instead():
     with pytest.raises(TypeError, match="list indices must be integers or slices, not float"):
         wy.grad(lambda x: [1.0, 2.0][x])(1.0)
+
+
+class Pair(NamedTuple):
+    a: float
+    b: float
+
+    def __rmul__(self, k):
+        return self if isinstance(k, Pair) else Pair(self.a * k, self.b * k)
+
+
+def test_a_type_error_of_a_traced_operator_has_the_call_read():
+    """A variable that stands for a float says of a tuple what a float would say of another."""
+    for _ in range(3):
+        assert wy.grad(lambda x: (x * Pair(x, 1.0)).a)(3.0) == 6.0

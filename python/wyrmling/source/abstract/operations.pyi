@@ -50,6 +50,9 @@ class Operations:
     def in_known(self, item: Any, container: Any, node: ast.AST) -> Any:
         """``item in container`` of a known object (``texts.py``)."""
 
+    def class_with_operators(self, value: Any) -> type | None:
+        """The class of an instance or a named tuple (``objects.py``)."""
+
     def holds_numbers(self, value: Any) -> bool:
         """Whether this is a number, an array, or a list of these (``creation.py``)."""
 
