@@ -144,7 +144,7 @@ class Chosen:
     def may_read(self, error: Exception) -> bool:
         """Whether a call may be read that raised this when it was traced: what it calls takes no
         variables, or it may have asked of what kind one is, as ``assert isinstance(x, float)`` and
-        operators of classes do, which then know none for it.
+        operators do.
         """
         if takes_no_variable(error):
             if not self.record.untraceable:

@@ -1,7 +1,6 @@
 """``functools.cached_property`` of instances that a function makes, and members of enumerations."""
 
 import enum
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -153,37 +152,3 @@ def members_by_value(x):
 @at(1.3)
 def member_by_a_value_of_another_type(x):
     return x * Colour(True).value
-
-
-class Part:
-    def numbers(self):
-        for one in vars(self).values():
-            if isinstance(one, Part):
-                yield from one.numbers()
-            else:
-                yield one
-
-
-class Affine(Part):
-    def __init__(self, slope, offset):
-        self.slope, self.offset = slope, offset
-
-
-class Pair(Part):
-    def __init__(self, first, second):
-        self.first, self.second = first, second
-
-
-@at(2.0)
-def attributes_as_a_dict(x):
-    pair = Pair(Affine(x, 1.0), Affine(x * x, 0.5))
-    total = sum(math.tanh(one) for one in pair.numbers())
-    return total + len(vars(pair)) + vars(pair.first)["slope"]
-
-
-@at(2.0)
-def written_after_it_was_shown(x):
-    one = Affine(x, 1.0)
-    shown = vars(one)
-    one.slope = 3.0 * x
-    return shown["slope"] * one.offset

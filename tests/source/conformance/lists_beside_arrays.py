@@ -7,19 +7,6 @@ import numpy as np
 from .case import at
 
 
-class Scaled:
-    """Takes sums with lists itself, and can be gone through."""
-
-    def __init__(self, factor):
-        self.factor = factor
-
-    def __radd__(self, other):
-        return self.factor * len(other)
-
-    def __iter__(self):
-        return iter([self.factor])
-
-
 @at(np.array([0.5, 2.0]), [1.0, 2.0])
 @at(np.array([0.5, 2.0]), (1.0, 2.0))
 @at(np.array([0.5, 2.0]), [])
@@ -87,10 +74,3 @@ def in_place_where_it_may_have_grown(a, x):
             values.append(v)
     values += a
     return np.sum(values) + len(values)
-
-
-@at(3.0)
-def in_place_with_an_instance_that_is_asked_first(x):
-    values = [x, x]
-    values += Scaled(x)
-    return values

@@ -30,11 +30,11 @@ from ..abstract.values import (
     Tuple,
     ZeroDimensional,
     is_none,
-    kind_of,
 )
 from ..abstract.walker import Walker
 from ..types.in_place import in_use
 from ..types.integer_arrays import integer_of
+from ..types.numbers import IN_PLACE, is_numpy
 from ..types.views import is_view, looked_up
 from ..types.written_integers import expect_written
 
@@ -224,7 +224,8 @@ class Statements(Walker):
                     return self.distribute(
                         value, lambda one: self._in_place(operator, before, one, node), node
                     )
-                if self._comes_first(operator, value, node):
+                if self.is_array(value) or is_numpy(value):
+                    # NumPy's operator is asked first, and does nothing in place.
                     return self.binary(operator, before, value, node)
             if isinstance(contents, ListContents | GrownContents) and operator == "Add":
                 self.call_method("extend", before, [value], {}, node)
@@ -239,8 +240,6 @@ class Statements(Walker):
                 self.call_method("update", before, [value], {}, node)
                 return before
             if isinstance(contents, InstanceContents):
-                from ..types.numbers import IN_PLACE
-
                 method = self.bound(before, f"__{IN_PLACE[operator]}__", node)
                 if method is not None:
                     return self.call(method, [value], {}, node)
@@ -257,17 +256,6 @@ class Statements(Walker):
             expect_written(self, before)
             self.refuse(node, "an operator in place on an array", "write x = x + …")
         return self.binary(operator, before, value, node)
-
-    def _comes_first(self, operator: str, value: Any, node: ast.AST) -> bool:
-        """Whether what is right of a list has this operator, and is asked before the list is: then
-        nothing is done in place.
-        """
-        from ..types.numbers import METHODS
-
-        if self.class_of(value) is not None:
-            return self.bound(value, f"__r{METHODS[operator]}__", node) is not None
-        kinds = ("float64", "float32", "int64", "numpy_bool")
-        return self.is_array(value) or kind_of(value) in kinds
 
     def _in_shape(self, operator: str, before: Any, value: Any, node: ast.AST) -> Any:
         """What an array becomes by an operator in place, which keeps its shape."""

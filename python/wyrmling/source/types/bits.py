@@ -27,7 +27,7 @@ def of_bits(walker: Walker, operator: str, left: Any, right: Any, node: ast.AST)
     if operator in ("LShift", "RShift"):
         if not (is_whole(walker, left) and is_whole(walker, right)):
             return None
-        if not (_has_integers(walker, left) or _has_integers(walker, right)):
+        if not any(kind_of(x) in INTEGERS or is_integer_array(walker, x) for x in (left, right)):
             refuse_other_widths(walker, "a shift", np.dtype(np.int8), node)
         power = walker.binary("Pow", Known(2), right, node)
         return walker.binary("Mult" if operator == "LShift" else "FloorDiv", left, power, node)
@@ -45,11 +45,6 @@ def of_bits(walker: Walker, operator: str, left: Any, right: Any, node: ast.AST)
             common = walker.binary("Mult", common, Known(2), node)
         return walker.binary("Sub", walker.binary("Add", value, mask, node), common, node)
     return None
-
-
-def _has_integers(walker: Walker, value: Any) -> bool:
-    kind = kind_of(value)
-    return kind in INTEGERS if kind is not None else is_integer_array(walker, value)
 
 
 def inverted(walker: Walker, value: Any, node: ast.AST) -> Any:

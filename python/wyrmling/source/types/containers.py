@@ -228,10 +228,9 @@ class Containers(Picks):
         index = integer_of(self, index, node)
         if kind_of(index) not in (*INTEGERS, "bool"):
             self.leave("an index that is no integer", node, TypeError)
-        if kind_of(index) == "int64":
+        if isinstance(index, Number) and index.kind == "int64":
             # The item is Python's all the same.
-            known = isinstance(index, Known)
-            index = Known(int(index.object)) if known else replace(index, kind="int")
+            index = replace(index, kind="int")
         at = self.within_length(index, self.length(value, node), node)
         return self.binary("Add", value.start, self.binary("Mult", at, value.step, node), node)
 

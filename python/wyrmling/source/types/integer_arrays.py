@@ -73,16 +73,9 @@ def integer_of(walker: Walker, value: Any, node: ast.AST) -> Any:
 
 
 def expect_powers(walker: Walker, args: Sequence[Any], node: ast.AST) -> None:
-    """Goes on where no integer is raised to a negative one that is computed: NumPy raises there. A
-    mask to the power of 2 of Python's has 8 bits.
-    """
+    """Goes on where no integer is raised to a negative one that is computed: NumPy raises there."""
     if len(args) != 2 or isinstance(args[1], Known) or not all(is_whole(walker, a) for a in args):
         return
-    base = walker.array_of(args[0])
-    base = base.object if isinstance(base, Known) else getattr(base, "variable", base)
-    is_mask = getattr(base, "dtype", None) == np.bool_
-    if is_mask and kind_of(args[1]) in ("int", "bool"):
-        refuse_other_widths(walker, "pow", np.dtype(np.int8), node)
     negative = walker.compare("Lt", args[1], Known(0), node)
     if walker.is_array(args[1]):
         negative = walker.array_call(np.any, [negative], {}, node)

@@ -279,19 +279,6 @@ class Objects(Walker):
         values = contents.values[:at] + contents.values[at + 1 :]
         self.store(owner, replace(contents, names=names, values=values), node)
 
-    def builtin_vars(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
-        """``vars(x)`` of an instance: a dict that shows it as it is now. So neither is written to
-        from here on.
-        """
-        value: Any = args[0] if args else None
-        contents: Any = self.contents(value, node) if isinstance(value, Reference) else None
-        own = isinstance(contents, InstanceContents) and contents.cls not in INSTANCES
-        slots = types.MemberDescriptorType
-        if not own or any(isinstance(member_of(contents.cls, n, 0), slots) for n in contents.names):
-            self.refuse(node, "vars of this", "name the attributes")
-        self.state.heap[value.address] = replace(contents, external=True)
-        return self.allocate(DictContents(contents.names, contents.values, external=True))
-
     @staticmethod
     def _is_frozen(cls: Any) -> bool:
         return bool(cls.__dataclass_params__.frozen)
