@@ -143,7 +143,8 @@ class Chosen:
 
     def may_read(self, error: Exception) -> bool:
         """Whether a call may be read that raised this when it was traced: what it calls takes no
-        variables, or it may have asked of what kind one is, as ``assert isinstance(x, float)``.
+        variables, or it may have asked of what kind one is, as ``assert isinstance(x, float)`` and
+        operators do.
         """
         if takes_no_variable(error):
             if not self.record.untraceable:
@@ -151,7 +152,8 @@ class Chosen:
                 # Calls that were to be traced are read in more ways from now on.
                 self.record.table.clear()
             return True
-        return self.mode == "auto" and not self.record.prints and may_ask_kind(self.inner)
+        asks = _is_its_own(error) or may_ask_kind(self.inner)
+        return self.mode == "auto" and not self.record.prints and asks
 
     def _printing(
         self,
@@ -391,3 +393,12 @@ def _left_open(
     made = made or read()
     known.holds(made.constants)
     return made
+
+
+def _is_its_own(error: Exception) -> bool:
+    """Whether a TypeError was raised in a function that was traced, and not for its result."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__"))
+    return isinstance(error, TypeError) and not where.startswith("wyrmling.transforms")

@@ -2,10 +2,12 @@
 another reason, and says why if it cannot.
 """
 
+import bisect
 import functools
 import math
 import subprocess
 import sys
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -170,3 +172,37 @@ def test_functions_in_c_of_modules_are_called():
     read.callee(functools.partial(math.hypot, 3.0), needs=needs)
     assert needs.missed((functools.partial(math.hypot, 4.0),)) is None
     assert needs.missed((functools.partial(math.atan2, 3.0),)) is not None
+
+
+def between(grid, x):
+    k = bisect.bisect_right(grid, x)
+    return grid[k - 1] * x + k
+
+
+@pytest.mark.parametrize("calls", range(1, 4))
+def test_what_python_says_of_a_variable_has_the_first_call_read(calls):
+    """``bisect`` names the class of what is no sequence; nothing marks its error."""
+    slope = wy.grad(between, (0, 1))
+    for _ in range(calls):
+        found = slope(np.array([0.0, 1.0, 4.0]), 2.5)
+    assert found[0].tolist() == [0.0, 2.5, 0.0]
+    assert found[1] == 1.0
+
+
+def test_what_python_says_of_a_float_is_said_instead():
+    with pytest.raises(TypeError, match="list indices must be integers or slices, not float"):
+        wy.grad(lambda x: [1.0, 2.0][x])(1.0)
+
+
+class Pair(NamedTuple):
+    a: float
+    b: float
+
+    def __rmul__(self, k):
+        return self if isinstance(k, Pair) else Pair(self.a * k, self.b * k)
+
+
+def test_a_type_error_of_a_traced_operator_has_the_call_read():
+    """A variable that stands for a float says of a tuple what a float would say of another."""
+    for _ in range(3):
+        assert wy.grad(lambda x: (x * Pair(x, 1.0)).a)(3.0) == 6.0

@@ -66,3 +66,27 @@ def comparing_with_an_integer_of_many_bits(x, n):
 @at(3e21)
 def comparing_with_an_integer_that_is_no_float(x):
     return x if x < 2**70 + 1 else 2 * x
+
+
+@at(0.7)
+@at(-0.7)
+def text_within_a_text(x):
+    part, key = ("xy", "a") if x > 0.0 else ("z", "b")
+    held = x * (part in "xyz") + 2.0 * (part + "z" in "xyz") + 4.0 * (key in "bc")
+    return held + 8.0 * (key in {"a": x}) + 16.0 * (key in {"b", "c"})
+
+
+@at(0.7)
+def number_within_a_text(x):
+    return x in "0.7"
+
+
+@at(0.7, np.array([1.5, 0.25, 3.0]), 2)
+def items_of_ranges(x, a, n):
+    places = range(1, 9, 2)[np.argmax(a)], range(n)[np.argmin(a)], range(4)[n]
+    return places[0] / x + places[1] + places[2], places
+
+
+@at(0.7, np.array([1.5, 0.25, 3.0]))
+def no_item_of_a_range(x, a):
+    return range(4)[a > 1.0]

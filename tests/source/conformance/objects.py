@@ -425,3 +425,20 @@ def instance_with_an_init_variable(c):
 def replaced_fields(x, p):
     q = dataclasses.replace(p, y=x * p.x)
     return dataclasses.replace(q, x=q.y).norm() * p.y
+
+
+@dataclasses.dataclass(order=True)
+class Version:
+    major: float
+    minor: float = 0.0
+    name: str = dataclasses.field(default="", compare=False)
+
+
+@at(2.0, 1.0)
+@at(1.0, 3.0)
+@at(1.0, 1.0)
+def instances_in_order(x, y):
+    found = [Version(x, y), Version(1.0, 3.0, "third"), Version(y, x)]
+    first, last = sorted(found)[0], max(found, key=lambda one: one)
+    same = Version(x) == Version(x, 0.0, "other")
+    return first.minor + 10.0 * last.major + (found[0] <= found[1]) + 2.0 * same

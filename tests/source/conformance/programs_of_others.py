@@ -159,3 +159,61 @@ def quadrature(k, n):
     points, weights = np.polynomial.hermite.hermgauss(deg=3)
     weights *= 2.0
     return total + sum(w * np.cos(k * z) for z, w in zip(points, weights))
+
+
+def _merged(a, b):
+    out, i, j = [], 0, 0
+    while i < len(a) and j < len(b):
+        if a[i] <= b[j]:
+            out.append(a[i])
+            i += 1
+        else:
+            out.append(b[j])
+            j += 1
+    return out + a[i:] + b[j:]
+
+
+def _in_order(values):
+    if len(values) < 2:
+        return values
+    middle = len(values) // 2
+    return _merged(_in_order(values[:middle]), _in_order(values[middle:]))
+
+
+@at([3.0, 1.0, 2.0])
+@at([0.5, 3.0, 1.0, 2.0])
+@at([1.0])
+def sorted_by_merging(values):
+    return sum(v * (k + 1) for k, v in enumerate(_in_order(values)))
+
+
+class Ball:
+    def __init__(self, place, shade):
+        self.place, self.shade = place, shade
+
+    def distance(self, x):
+        return abs(self.place - x)
+
+
+@at(1.2, 2.0)
+@at(1.8, 2.0)
+@at(9.0, 2.0)
+def nearest_object_or_none(x, y):
+    nearest, best = math.inf, None
+    for ball in (Ball(1.0, x), Ball(y, x * y)):
+        distance = ball.distance(x)
+        if distance < min(nearest, 5.0):
+            nearest, best = distance, ball
+    return best.shade * nearest
+
+
+@at(1.5, 3)
+def texts_of_several(x, n):
+    told = ", ".join(f"{v:.3f}" for v in (x, x * x, n))
+    rest = "-".join([str(x), "b", repr(n)]) + "".join([]) + "|".join(["a"])
+    return x * len("/".join(("x", "y" if x > 1 else "z"))), told + rest
+
+
+@at(1.5)
+def no_text_among_several(x):
+    return ",".join([x, "a"])

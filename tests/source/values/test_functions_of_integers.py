@@ -1,7 +1,8 @@
-"""Functions of this package of integers that are computed are those of NumPy."""
+"""Functions of this package of integers that are computed are those of NumPy; masks with 8 bits."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,3 +35,15 @@ def test_of_two_integers_and_of_a_float() -> None:
     value, slope = wy.value_and_grad(mixed, mode="source")(7.5, 6)
     assert value == mixed(7.5, 6)
     assert slope == pytest.approx(9.0 + 1 / 7.5)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda p, x: np.sum(((p > 0) << (p < 9)) * x),
+        lambda p, x: np.sum((True >> (p < 9)) * x),
+    ],
+)
+def test_shifts_of_masks_by_masks_have_8_bits(function: Callable[..., Any]) -> None:
+    with pytest.raises(wy.SourceError, match="which gives int8 here"):
+        wy.compile(function, mode="source")(np.array([1, 2]), 1.5)

@@ -44,6 +44,18 @@ class Operations:
     def joined_text(self, parts: Sequence[Any]) -> Any:
         """One string of several (``texts.py``)."""
 
+    def text_between(self, between: str, args: Sequence[Any], node: ast.AST) -> Any:
+        """``between.join(parts)`` (``texts.py``)."""
+
+    def in_known(self, item: Any, container: Any, node: ast.AST) -> Any:
+        """``item in container`` of a known object (``texts.py``)."""
+
+    def class_with_operators(self, value: Any) -> type | None:
+        """The class of an instance or a named tuple (``objects.py``)."""
+
+    def holds_numbers(self, value: Any) -> bool:
+        """Whether this is a number, an array, or a list of these (``creation.py``)."""
+
     def filled_in(self, change: str, text: str, values: Any, node: ast.AST) -> Any:
         """A text with values in it (``texts.py``)."""
 

@@ -19,7 +19,7 @@ from ..abstract.join import Incoming
 from ..abstract.masks import as_floats
 from ..abstract.raising import Ended
 from ..abstract.restarts import NeedsConstant
-from ..abstract.state import DictContents, GrownContents, ListContents, addresses
+from ..abstract.state import ArrayContents, DictContents, GrownContents, ListContents, addresses
 from ..abstract.values import (
     Array,
     Choice,
@@ -184,23 +184,26 @@ class Iteration(Walker):
     ) -> LoopEnds:
         # A tuple stays what it is, whatever becomes of the objects in it.
         looked_at = [] if isinstance(over, Tuple) else addresses(over)
-        before = {address: self.state.heap[address] for address in looked_at}
+        before = {address: self.state.heap.get(address) for address in looked_at}
         if len(items) > LONGEST_UNROLLED:
             self.refuse(node, "a loop over so many items", "use a range, or an array")
-        waiting = iter(items)
-        left = len(items)
+        at = 0
 
         def body() -> None:
-            nonlocal left
-            left -= 1
-            action(next(waiting))
+            nonlocal at
+            at += 1
+            action(items[at - 1])
 
         def condition() -> Any:
-            # The items were looked up when the loop began.
-            now = ((self.state.heap.get(at), contents) for at, contents in before.items())
-            if any(one is not contents and one != contents for one, contents in now):
-                self.refuse(node, "a change of what is gone through", "go through a copy")
-            return Known(left > 0)
+            nonlocal items, before
+            now = {address: self.state.heap.get(address) for address in before}
+            pairs = [(now[address], one) for address, one in before.items()]
+            if any(one is not other and one != other for one, other in pairs):
+                # As Python, this looks up what has become of the items.
+                if not all(_has_as_many(*pair) for pair in pairs):
+                    self.refuse(node, "a change of what is gone through", "go through a copy")
+                items, before = self.items(over, node), now
+            return Known(at < len(items))
 
         with self.holding(over, *items):
             return self.unrolled(LoopCode(condition, body, None, node))
@@ -357,6 +360,22 @@ class Iteration(Walker):
         for incoming in [*found[0], *found[1]]:
             incoming.state.environments[-1].pop(name, None)
         return found
+
+
+def _has_as_many(now: Any, before: Any) -> bool:
+    """Whether something is still what it was, or as many other items in the same list, dict or
+    array.
+    """
+    if type(now) is not type(before):
+        return False
+    if isinstance(now, ListContents):
+        return len(now.items) == len(before.items)
+    if isinstance(now, DictContents):
+        return bool(now.keys == before.keys)
+    same = (
+        now.value.shape == before.value.shape if isinstance(now, ArrayContents) else now == before
+    )
+    return bool(same)
 
 
 def known_range(over: Range) -> bool:

@@ -185,15 +185,22 @@ class Loops(Walker):
 
     def _growing(self, code: LoopCode, indexed: bool) -> LoopEnds:
         """A loop in which lists have lengths that are computed; ``indexed`` if those whose items
-        are found by computed indices have one, too.
+        are found by computed indices have one, too. Where a list grows, it may turn out later that
+        another one's items are found so.
         """
         entry, block, marks = self.state, self.state.block, self._marks()
-        with self._loosening(indexed):
-            try:
-                return self._rolled(code, grows=True)
-            except _Mixed:
-                self._rewind(entry, block, marks)
-            return self.set_apart(lambda: self._peeled(code, grows=True))
+        try:
+            with self._loosening(indexed):
+                try:
+                    return self._rolled(code, grows=True)
+                except _Mixed:
+                    self._rewind(entry, block, marks)
+                return self.set_apart(lambda: self._peeled(code, grows=True))
+        except NeedsConstant as need:
+            if indexed or need.advice != COMPUTED_INDEX or sources_of(need.value):
+                raise
+        self._rewind(entry, block, marks)
+        return self._growing(code, True)
 
     def _each_apart(self, code: LoopCode, turns: Turns, need: NeedsConstant) -> LoopEnds:
         """Each run of the body by itself."""

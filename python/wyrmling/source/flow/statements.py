@@ -22,10 +22,19 @@ from ..abstract.state import (
     InstanceContents,
     ListContents,
 )
-from ..abstract.values import Array, Choice, Known, Reference, Tuple, ZeroDimensional, is_none
+from ..abstract.values import (
+    Array,
+    Choice,
+    Known,
+    Reference,
+    Tuple,
+    ZeroDimensional,
+    is_none,
+)
 from ..abstract.walker import Walker
 from ..types.in_place import in_use
 from ..types.integer_arrays import integer_of
+from ..types.numbers import IN_PLACE, is_numpy
 from ..types.views import is_view, looked_up
 from ..types.written_integers import expect_written
 
@@ -210,6 +219,14 @@ class Statements(Walker):
             self.refuse(node, "an operator in place on an array", "write x = x + …")
         if isinstance(before, Reference):
             contents = self.contents(before, node)
+            if isinstance(contents, ListContents | GrownContents):
+                if isinstance(value, Choice):
+                    return self.distribute(
+                        value, lambda one: self._in_place(operator, before, one, node), node
+                    )
+                if self.is_array(value) or is_numpy(value):
+                    # NumPy's operator is asked first, and does nothing in place.
+                    return self.binary(operator, before, value, node)
             if isinstance(contents, ListContents | GrownContents) and operator == "Add":
                 self.call_method("extend", before, [value], {}, node)
                 return before
@@ -223,8 +240,6 @@ class Statements(Walker):
                 self.call_method("update", before, [value], {}, node)
                 return before
             if isinstance(contents, InstanceContents):
-                from ..types.numbers import IN_PLACE
-
                 method = self.bound(before, f"__{IN_PLACE[operator]}__", node)
                 if method is not None:
                     return self.call(method, [value], {}, node)

@@ -168,6 +168,8 @@ class KnownCalls(Walker):
         is_known = all(isinstance(arg, Known) for arg in args)
         if isinstance(owner, str) and found.__name__ == "format" and not (keywords or is_known):
             return self.filled_in("format", owner, Tuple(tuple(args)), node)
+        if isinstance(owner, str) and found.__name__ == "join" and not is_known:
+            return self.text_between(owner, args, node)
         if isinstance(owner, np.ufunc):
             return self.array_call(found, args, keywords, node)
         if isinstance(owner, str | bytes | int | float | tuple | np.generic):

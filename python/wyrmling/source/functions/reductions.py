@@ -17,12 +17,14 @@ from ..abstract.values import (
     Known,
     Lazy,
     Number,
+    Range,
     Tuple,
     is_none,
     kind_of,
     seen_of,
 )
 from ..abstract.walker import Walker
+from ..types.computed_slices import is_computed
 
 # Since 3.12 Python adds floats with a correction (Neumaier, 1974), at first not integers to them.
 COMPENSATED = sys.version_info >= (3, 12)
@@ -151,11 +153,14 @@ class Reductions(Walker):
         key = keywords.get("key", Known(None))
         plain = is_none(key)
 
-        def keyed(item: Any) -> Any:
+        def with_key(item: Any) -> Any:
             return Tuple((item, item if plain else self.call(key, [item], {}, node)))
 
-        if len(args) == 1 and plain and self.runs(args[0]):
-            args = [self.list_of(args[0], node)]
+        keyed: Callable[[Any], Any] = with_key
+        if len(args) == 1 and self.runs(args[0]):
+            # The key of an item is asked for before the next item comes.
+            args = [self.list_of(args[0], node, _itself if plain else with_key)]
+            keyed = with_key if plain else _itself
         if len(args) == 1 and self._is_gone_through(args[0]):
             return self._extreme_of(operator, args[0], keyed, keywords.get("default"), node)
         rows = list(map(keyed, args)) if len(args) > 1 else self.listed(args[0], node, keyed)
@@ -180,6 +185,8 @@ class Reductions(Walker):
 
     def _is_gone_through(self, value: Any) -> bool:
         """Whether an extreme takes a loop: of what is long, or of any length."""
+        if isinstance(value, Range):
+            return any(map(is_computed, value.parts))
         array = self.array_of(value)
         if isinstance(array, Array):
             return bool(array.shape) and (array.computed or array.shape[0] > LONGEST_COMPARED)
@@ -193,16 +200,17 @@ class Reductions(Walker):
         default: Any,
         node: ast.AST,
     ) -> Any:
-        """The extreme of a list or array, by a loop."""
+        """The extreme of a list, range or array, by a loop over the items after the first."""
 
         def found() -> Any:
-            first = keyed(self.item(over, Known(0), node))
-            return self.accumulate(
-                over,
-                first,
-                lambda best, item: self._better(operator, best, keyed(item), node),
-                node,
-            ).items[0]
+            with self.holding(over):
+                first = keyed(self.item(over, Known(0), node))
+                others = Range(Known(1), self.length(over, node), Known(1))
+
+                def next_best(best: Tuple, at: Any) -> Any:
+                    return self._better(operator, best, keyed(self.item(over, at, node)), node)
+
+                return self.accumulate(others, first, next_best, node).items[0]
 
         def none() -> Any:
             if default is None:
@@ -320,3 +328,7 @@ class Reductions(Walker):
                 except Ended:
                     pass
             return self.meet(left, node)[0]
+
+
+def _itself(item: Any) -> Any:
+    return item

@@ -87,7 +87,8 @@ class Splicing(Creation):
         if chosen is not None:
             return self.call_by_choice(chosen, function, args, keywords, node)
         if any(self.grown(arg) is not None for arg in args):
-            plain = isinstance(function, np.ufunc) or function.__module__ == "_operator"
+            module = getattr(function, "__module__", "")
+            plain = isinstance(function, np.ufunc) or module == "_operator"
             args = self.arrays_for("sum" if plain else name, args, node)
             if name in ("stack", *CREATORS) and len(args) == 1 and not keywords:
                 return args[0]

@@ -73,14 +73,14 @@ def is_named_class(cls: Any) -> bool:
 
 
 OF_TUPLES = (
-    *("__add__", "__bool__", "__contains__", "__eq__", "__ge__", "__getattr__"),
-    *("__getattribute__", "__getitem__", "__gt__", "__iadd__", "__imul__", "__iter__", "__le__"),
-    *("__len__", "__lt__", "__mul__", "__ne__", "__reversed__", "__rmul__"),
+    *("__bool__", "__contains__", "__eq__", "__ge__", "__getattr__", "__getattribute__"),
+    *("__getitem__", "__gt__", "__iadd__", "__imul__", "__iter__", "__le__", "__len__"),
+    *("__lt__", "__ne__", "__reversed__"),
 )
 
 
 def refuse_own_methods(walker: Any, cls: type, node: Any) -> None:
-    """Refuses a class of tuples that does otherwise than tuples do."""
+    """Refuses a class of tuples that does otherwise than tuples do, but for its operators."""
     for name in OF_TUPLES:
         if getattr(cls, name, None) is not getattr(tuple, name, None):
             walker.refuse(node, f"a named tuple with its own {name}", "use a dataclass")

@@ -106,7 +106,7 @@ class Attributes(Objects):
         if isinstance(value.object, float | int | str | bytes | np.generic | tuple):
             return self.fold(lambda owner: getattr(owner, name), [value.object], node)
         plain = type, types.ModuleType, types.BuiltinFunctionType, np.dtype, np.finfo, np.iinfo
-        if isinstance(value.object, plain):
+        if value.object is None or isinstance(value.object, plain):
             return self.fold(lambda owner: getattr(owner, name), [value.object], node)
         if isinstance(value.object, np.ndarray):
             if callable(getattr(np.ndarray, name, None)):

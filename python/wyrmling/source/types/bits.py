@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..abstract.values import Known
-from .integer_arrays import is_integer_array, is_whole
+from ..abstract.values import INTEGERS, Known, kind_of
+from .integer_arrays import is_integer_array, is_whole, refuse_other_widths
 
 if TYPE_CHECKING:
     from ..abstract.walker import Walker
@@ -27,6 +27,8 @@ def of_bits(walker: Walker, operator: str, left: Any, right: Any, node: ast.AST)
     if operator in ("LShift", "RShift"):
         if not (is_whole(walker, left) and is_whole(walker, right)):
             return None
+        if not any(kind_of(x) in INTEGERS or is_integer_array(walker, x) for x in (left, right)):
+            refuse_other_widths(walker, "a shift", np.dtype(np.int8), node)
         power = walker.binary("Pow", Known(2), right, node)
         return walker.binary("Mult" if operator == "LShift" else "FloorDiv", left, power, node)
     if operator not in ("BitAnd", "BitOr", "BitXor"):

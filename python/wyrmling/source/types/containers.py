@@ -34,6 +34,7 @@ from .classes import is_class_or_union
 from .computed_slices import is_computed, part_of_range
 from .creation import joiner_of
 from .dicts import CLASSES
+from .integer_arrays import integer_of
 from .numbers import OPERATORS
 from .picks import Picks, has_integer_keys
 from .tables import is_cell
@@ -229,6 +230,12 @@ class Containers(Picks):
     def _of_range(self, value: Range, index: Any, node: ast.AST) -> Any:
         if is_slice(index):
             return part_of_range(self, value, index, node)
+        index = integer_of(self, index, node)
+        if kind_of(index) not in (*INTEGERS, "bool"):
+            self.leave("an index that is no integer", node, TypeError)
+        if isinstance(index, Number) and index.kind == "int64":
+            # The item is Python's all the same.
+            index = replace(index, kind="int")
         at = self.within_length(index, self.length(value, node), node)
         return self.binary("Add", value.start, self.binary("Mult", at, value.step, node), node)
 

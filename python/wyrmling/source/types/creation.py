@@ -199,9 +199,6 @@ class Creation(Walker):
         """``np.array([a, b])``, ``np.asarray(x)``."""
         # An order of elements in memory changes no result.
         keywords = {key: one for key, one in keywords.items() if key != "order"}
-        if kind_of(args[0]) in REAL and isinstance(args[0], Number):
-            one = self._stacked(args[0], node)
-            args = [self.fresh(one.id, one.kind, ()), *args[1:]]
         if self.is_array(args[0]):
             return self._of_array(name, args, keywords, node)
         if len(args) == 2 and "dtype" not in keywords:
@@ -210,6 +207,10 @@ class Creation(Walker):
         kind = None if not isinstance(wanted, Known) or wanted.object is None else wanted.object
         if kind is not None and np.dtype(kind) in FLOATS:
             args = [self.floats_of(args[0], node), *args[1:]]
+        if kind_of(args[0]) in REAL and isinstance(args[0], Number):
+            one = self._stacked(args[0], node)
+            args = [self.fresh(one.id, one.kind, ()), *args[1:]]
+            return self._of_array(name, args, keywords, node)
         if not self.computed(args[0]):
             return self.constant_array(np.array, args, keywords, node)
         if len(args) > 1 or set(keywords) - {"dtype"}:
@@ -428,6 +429,13 @@ class Creation(Walker):
         if self._list_items(value) is None or not self._holds_reals(value):
             return value
         return self._stacked(value, node)
+
+    def holds_numbers(self, value: Any) -> bool:
+        """Whether this is a number or an array, or nested lists of nothing else."""
+        items = self._list_items(value)
+        if items is not None:
+            return all(map(self.holds_numbers, items))
+        return kind_of(value) is not None or self.is_array(value)
 
     def _holds_reals(self, value: Any) -> bool:
         """Whether there is a computed number in nested lists, which is none of the integers that

@@ -30,7 +30,6 @@ from ..abstract.columns import (
     parts_of,
     references_of,
     single_forms,
-    unchanged,
 )
 from ..abstract.frames import LoopCode, LoopEnds
 from ..abstract.state import ArrayContents, GrownContents, ListContents
@@ -394,12 +393,12 @@ class Grown(Walker):
     def counted_grown(
         self, over: Reference, contents: GrownContents, node: ast.AST
     ) -> tuple[Any, Callable[[Any], Any]]:
-        """The length and the items of a list that nobody changes meanwhile."""
+        """The length of a list that nobody makes longer or shorter meanwhile, and its items."""
 
         def item(at: Any) -> Any:
             now = self.grown(over)
-            if now is None or not unchanged(now, contents):
+            if now is None or (now.length, now.first) != (contents.length, contents.first):
                 self.refuse(node, "a change of what is gone through", "go through a copy")
-            return self._item_at(contents, self._row(contents, at, node), node)
+            return self._item_at(now, self._row(now, at, node), node)
 
         return contents.length, item

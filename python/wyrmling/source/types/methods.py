@@ -32,7 +32,9 @@ from ..abstract.values import (
 )
 from ..abstract.walker import Walker
 from .classes import fits
+from .objects import COMPARED
 
+OPERATORS = frozenset(COMPARED.values())
 OF_ONE_NUMBER = frozenset({"clip", "max", "mean", "min", "prod", "squeeze", "std", "sum", "var"})
 """Methods of NumPy's numbers that are its functions of that name."""
 
@@ -49,8 +51,10 @@ class Methods(Walker):
             return self.distribute(
                 owner, lambda one: self.call_method(name, one, args, keywords, node), node
             )
-        if name == "dataclass __eq__":
-            return self._equal(owner, given[0], node)
+        if name == "__getitem__" and len(given) == 1 and not keywords:
+            return self.item(owner, given[0], node)
+        if name in OPERATORS:
+            return self._compared(name, owner, given[0], node)
         if isinstance(owner, Number):
             return self._number_method(name, owner, given, keywords, node)
         if isinstance(owner, Tuple):
@@ -78,10 +82,12 @@ class Methods(Walker):
                 self.refuse(node, what, "use append, extend, insert, pop, del and items")
         return self.refuse(node, f"the method {name}", "write what it does")
 
-    def _equal(self, owner: Any, other: Any, node: ast.AST) -> Any:
+    def _compared(self, operator: str, owner: Any, other: Any, node: ast.AST) -> Any:
+        """How instances of a dataclass compare: as the tuples of their fields, within a class."""
         if self.class_of(owner) is not self.class_of(other):
             return Known(NotImplemented)
-        return self.compare("Eq", self.fields_of(owner, node), self.fields_of(other, node), node)
+        fields = self.fields_of(owner, node), self.fields_of(other, node)
+        return self.compare(operator, *fields, node)
 
     def _array_method(
         self, name: str, owner: Any, args: list[Any], keywords: dict[str, Any], node: ast.AST

@@ -176,6 +176,10 @@ class Numbers(Walker):
         found = self._overloaded(operator, left, right, node)
         if found is not None:
             return found
+        beside = operator != "Mult" and {*kinds} & {"float64", "float32"}
+        if beside and self.holds_numbers(left) and self.holds_numbers(right):
+            # NumPy's numbers make an array of a list that they stand beside.
+            return self.array_call(OPERATORS[operator], [left, right], {}, node)
         whole = whole_beside(left, right), whole_beside(right, left)
         if whole[0] is not left or whole[1] is not right:
             return self.binary(operator, *whole, node)
@@ -199,8 +203,11 @@ class Numbers(Walker):
 
     def _overloaded(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
         """What a class's own operator gives; None if there is none."""
+        if isinstance(right, Tuple) and is_numpy(left):
+            # NumPy's own operator is asked first, and takes a tuple for an array.
+            return None
         name = METHODS[operator]
-        classes = self.class_of(left), self.class_of(right)
+        classes = self.class_with_operators(left), self.class_with_operators(right)
         attempts = [(left, f"__{name}__", right)]
         if classes[0] is not classes[1]:
             attempts.append((right, f"__r{name}__", left))
@@ -210,7 +217,7 @@ class Numbers(Walker):
                 if own is not other:
                     attempts.reverse()
         for owner, method, other in attempts:
-            if self.class_of(owner) is None:
+            if self.class_with_operators(owner) is None:
                 continue
             function = self.bound(owner, method, node)
             if function is None:
@@ -414,7 +421,7 @@ class Numbers(Walker):
         if self.is_array(value):
             made = inverted(self, value, node) if operator == "Invert" else None
             return made or self.array_call(UNARY[operator], [value], {}, node)
-        if self.class_of(value) is not None:
+        if self.class_with_operators(value) is not None:
             name = {"USub": "__neg__", "UAdd": "__pos__", "Invert": "__invert__"}[operator]
             function = self.bound(value, name, node)
             if function is not None:

@@ -48,6 +48,9 @@ from ..library.standard import FILES, INSTANCES
 from ..text.read import is_made
 from ..text.scope import Place, is_built_in
 
+COMPARED = {"__eq__": "Eq", "__lt__": "Lt", "__le__": "LtE", "__gt__": "Gt", "__ge__": "GtE"}
+"""Methods that ``dataclass`` writes, by their operators."""
+
 
 def member_of(cls: type, name: str, default: Any) -> Any:
     """What a class or those that it is derived from have under a name, as it stands there; what the
@@ -170,18 +173,19 @@ class Objects(Walker):
             return cls
         return None
 
+    def class_with_operators(self, value: Any) -> type | None:
+        """The class of an instance or of a named tuple, which may have operators in Python."""
+        named = isinstance(value, Tuple) and value.cls is not tuple
+        return value.cls if named else self.class_of(value)
+
     def bound(self, value: Any, name: str, node: ast.AST) -> Any:
         """A method that a class defines in Python, bound to an instance; None if there is none."""
-        cls = self.class_of(value)
+        cls = self.class_with_operators(value)
         if cls is None:
             return None
         member = member_of(cls, name, None)
-        if isinstance(value, Known):
-            place = value.place.type().attribute(name)
-        else:
-            contents = self.state.heap[value.address]
-            assert isinstance(contents, InstanceContents)
-            place = None if contents.place is None else contents.place.attribute(name)
+        where = value.place if isinstance(value, Tuple) else self.class_place(value)
+        place = None if where is None else where.attribute(name)
         if not isinstance(member, types.FunctionType):
             if place is not None and not hasattr(cls, name):
                 # The instance may get an attribute of this name later.
@@ -204,8 +208,8 @@ class Objects(Walker):
 
     def _generated(self, cls: type, name: str, value: Any, node: ast.AST) -> Any:
         """A method that ``dataclass`` wrote."""
-        if name == "__eq__":
-            return MethodOf("dataclass __eq__", value)
+        if name in COMPARED:
+            return MethodOf(COMPARED[name], value)
         return self.refuse(node, f"{name} of a dataclass", "compare its fields")
 
     def fields_of(self, value: Any, node: ast.AST) -> Tuple:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import math
+import operator
 import sys
 import types
 from collections.abc import Iterator, Sequence
@@ -72,7 +73,7 @@ class Texts(Walker):
         template: list[Any] = []
         values: list[Any] = []
         for part in parts:
-            if isinstance(part, Known) and isinstance(part.object, str):
+            if _is_string(part):
                 pieces: tuple[Any, ...] = (part.object,)
             elif isinstance(part, Text) and part.template is not None:
                 pieces = part.template
@@ -87,6 +88,24 @@ class Texts(Walker):
         if all(isinstance(piece, str) for piece in template):
             return Known("".join(template))
         return Text(tuple(template), tuple(values))
+
+    def text_between(self, between: str, args: Sequence[Any], node: ast.AST) -> Any:
+        """``between.join(parts)``."""
+        parts = self.items(args[0], node)
+        if not all(isinstance(one, Text) or _is_string(one) for one in parts):
+            self.leave("text is joined of strings only", node)
+        pairs = (pair for part in parts for pair in (Known(between), part))
+        return self.joined_text(list(pairs)[1:])
+
+    def in_known(self, item: Any, container: Any, node: ast.AST) -> Any:
+        """``item in container`` of an object that is known; None if its items are compared."""
+        if isinstance(item, Known) and isinstance(container, str | bytes | frozenset | range):
+            return self.fold(operator.contains, [container, item.object], node)
+        if not isinstance(container, str | bytes):
+            return None
+        if isinstance(item, Text) or isinstance(container, bytes):
+            self.refuse(node, "what is computed in a text", "compare numbers")
+        return self.leave("a text is looked through for texts", node, TypeError)
 
     def evaluate_FormattedValue(self, node: ast.FormattedValue) -> Any:
         """A field of an f-string."""
@@ -278,6 +297,11 @@ class Texts(Walker):
         if not isinstance(contents, CellContents) or isinstance(contents.value, Lost):
             self.refuse(node, PRINT_IN_A_LOOP, IN_A_LOOP)
         return None if isinstance(contents.value, Known) else contents.value
+
+
+def _is_string(value: Any) -> bool:
+    """Whether this is a string that is known."""
+    return isinstance(value, Known) and isinstance(value.object, str)
 
 
 def _has_own_text(cls: type) -> bool:

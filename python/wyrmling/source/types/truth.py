@@ -352,7 +352,7 @@ class Truth(Walker):
         """
         left, right = number_of(left), number_of(right)
         for value in (left, right):
-            if isinstance(value, Known) and value.object != value.object:
+            if kind_of(value) and isinstance(value, Known) and value.object != value.object:
                 self.leave("a comparison of containers with a NaN", node)
             if isinstance(value, Number) and value.kind in REAL:
                 fine = self.compute("equal_number", value.id, value.id)
@@ -443,21 +443,21 @@ class Truth(Walker):
         """``item in container``."""
         if isinstance(container, Choice):
             return self.distribute(container, lambda one: self.contains(item, one, node), node)
-        known = isinstance(item, Known) and isinstance(container, Known)
-        if known and isinstance(container.object, str | bytes | frozenset | range):
-            return self.fold(operator.contains, [container.object, item.object], node)
+        if isinstance(item, Choice):
+            return self.distribute(item, lambda one: self.contains(one, container, node), node)
+        held = self.in_known(item, container.object, node) if isinstance(container, Known) else None
+        if held is not None:
+            return held
         if isinstance(container, Reference):
             contents = self.contents(container, node)
+            if isinstance(contents, DictContents | SetContents) and isinstance(item, Number):
+                self.ask_kind(item)
+                keys = contents.keys if isinstance(contents, DictContents) else contents.items
+                return self._among_keys(item, list(map(Known, keys)), node)
             if isinstance(contents, DictContents):
-                if isinstance(item, Number):
-                    self.ask_kind(item)
-                    return self._among_keys(item, [Known(key) for key in contents.keys], node)
                 key = self.constant_of(item, node, "a key that is computed")
                 return Known(any(same_object(key, k) or key == k for k in contents.keys))
             if isinstance(contents, SetContents):
-                if isinstance(item, Number):
-                    self.ask_kind(item)
-                    return self._among_keys(item, [Known(key) for key in contents.items], node)
                 key = self.key(item, node)
                 if not isinstance(key, PLAIN_KEYS):
                     self.refuse(node, "whether a set has such an object", "use numbers or strings")
