@@ -408,21 +408,25 @@ impl Feeds {
         bytes.fold(0, usize::saturating_add)
     }
 
+    /// The name of the first input that is drawn from the other samples of a batch.
+    pub(in crate::train) fn drawn_in_batch(&self) -> Option<&str> {
+        self.feeds.iter().find_map(|feed| match feed {
+            Feed::Drawn {
+                by: Drawer::InBatch { .. },
+                name,
+                ..
+            } => Some(&**name),
+            _ => None,
+        })
+    }
+
     /// Checks that batches of this size have other samples to draw from, where that is how an input is
     /// drawn.
     ///
     /// # Errors
     /// [`Error::Value`] naming the input.
     pub(in crate::train) fn check_batch_size(&self, batch: usize) -> Result<()> {
-        let drawn = self.feeds.iter().find_map(|feed| match feed {
-            Feed::Drawn {
-                by: Drawer::InBatch { .. },
-                name,
-                ..
-            } => Some(name),
-            _ => None,
-        });
-        match drawn {
+        match self.drawn_in_batch() {
             Some(name) if batch < 2 => Err(Error::Value(format!(
                 "batch_size: expected at least 2, got {batch}: input '{name}' is drawn from the other \
                  samples of a batch"
