@@ -25,8 +25,9 @@
 //!
 //! Limits: samples that fill no whole batch of their block are trained at the end, by all workers as they
 //! come. Other tables are shared as before. Long epochs, and tables of which no block fits a cache, are left
-//! alone, and so are samples that are not shuffled as records ([`samples`](super::samples)), and those whose batches
-//! are drawn from ([`in_batch`](super::sampling::in_batch)): a batch of a block has the items of the block alone.
+//! alone, and so are samples that are not shuffled as records ([`samples`](super::samples)), and those that are drawn
+//! from: from the batch ([`in_batch`](super::sampling::in_batch)), or by a sampler of the caller's own that sees their
+//! items, which would be those of the block alone.
 
 use std::iter::successors;
 use std::ops::Range;
@@ -128,8 +129,8 @@ impl Partition {
         tables.dedup_by_key(|(number, _)| *number);
         let size = |table: &Table| table.ty().size() * table.ty().dtype.size();
         let bytes: usize = tables.iter().map(|(_, table)| size(table)).sum();
-        let is_in_batch = feeds.drawn_in_batch().is_some();
-        if bytes > MOST_BYTES || feeds.mapped().next().is_some() || is_in_batch {
+        let draws_from_others = feeds.draw_from_others(columns[1]);
+        if bytes > MOST_BYTES || feeds.mapped().next().is_some() || draws_from_others {
             return Ok(None);
         }
         let mut samplers = feeds.feeds.iter().filter_map(Feed::sampler);

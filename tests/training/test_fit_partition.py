@@ -80,7 +80,7 @@ def test_items_are_drawn_as_often_as_without(given: bool, power: float) -> None:
 
 
 @pytest.mark.parametrize(("threads", "share"), [(2, 0.15), (4, 0.05)])
-@pytest.mark.parametrize("sampling", ["uniform", "popularity", "in_batch"])
+@pytest.mark.parametrize("sampling", ["uniform", "popularity", "in_batch", "custom"])
 def test_what_is_drawn_does_not_depend_on_what_the_sample_is_of(
     sampling: str, threads: int, share: float
 ) -> None:
@@ -93,6 +93,9 @@ def test_what_is_drawn_does_not_depend_on_what_the_sample_is_of(
         "uniform": wy.sampling.Uniform(ITEMS),
         "popularity": wy.sampling.Popularity(np.bincount(items, minlength=ITEMS), power=1.0),
         "in_batch": wy.sampling.InBatch("item", ITEMS),
+        "custom": wy.sampling.Custom(
+            lambda rng, shape, item: rng.permutation(item), ITEMS, columns=["item"]
+        ),
     }
     tables = {"p": table(np.zeros(USERS)), "q": table(np.zeros(ITEMS))}
     counts = {name: wy.Parameter(np.zeros(ITEMS)) for name in ("of_page", "of_others")}

@@ -408,15 +408,19 @@ impl Feeds {
         bytes.fold(0, usize::saturating_add)
     }
 
-    /// The name of the first input that is drawn from the other samples of a batch.
-    pub(in crate::train) fn drawn_in_batch(&self) -> Option<&str> {
-        self.feeds.iter().find_map(|feed| match feed {
+    /// Whether what is drawn for a sample may be what others have that are trained at about the same time: those of its
+    /// batch, or those that a sampler of the caller's own sees by this input.
+    pub(in crate::train) fn draw_from_others(&self, input: usize) -> bool {
+        self.feeds.iter().any(|feed| match feed {
             Feed::Drawn {
                 by: Drawer::InBatch { .. },
-                name,
                 ..
-            } => Some(&**name),
-            _ => None,
+            } => true,
+            Feed::Drawn {
+                by: Drawer::Custom { columns, .. },
+                ..
+            } => columns.contains(&input),
+            _ => false,
         })
     }
 
@@ -426,7 +430,15 @@ impl Feeds {
     /// # Errors
     /// [`Error::Value`] naming the input.
     pub(in crate::train) fn check_batch_size(&self, batch: usize) -> Result<()> {
-        match self.drawn_in_batch() {
+        let drawn = self.feeds.iter().find_map(|feed| match feed {
+            Feed::Drawn {
+                by: Drawer::InBatch { .. },
+                name,
+                ..
+            } => Some(name),
+            _ => None,
+        });
+        match drawn {
             Some(name) if batch < 2 => Err(Error::Value(format!(
                 "batch_size: expected at least 2, got {batch}: input '{name}' is drawn from the other \
                  samples of a batch"
