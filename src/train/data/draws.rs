@@ -140,6 +140,22 @@ impl Feeds {
         self.feeds.iter().any(is_own)
     }
 
+    /// Whether what is drawn for a sample may be what others have that are trained at about the same time: those of its
+    /// batch, or those that a sampler of the caller's own sees by this input.
+    pub(in crate::train) fn draw_from_others(&self, input: usize) -> bool {
+        self.feeds.iter().any(|feed| match feed {
+            Feed::Drawn {
+                by: Drawer::InBatch { .. },
+                ..
+            } => true,
+            Feed::Drawn {
+                by: Drawer::Custom { columns, .. },
+                ..
+            } => columns.contains(&input),
+            _ => false,
+        })
+    }
+
     /// The tables that samplers read.
     pub(in crate::train) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.scored().flat_map(|sampler| sampler.tables())

@@ -408,22 +408,6 @@ impl Feeds {
         bytes.fold(0, usize::saturating_add)
     }
 
-    /// Whether what is drawn for a sample may be what others have that are trained at about the same time: those of its
-    /// batch, or those that a sampler of the caller's own sees by this input.
-    pub(in crate::train) fn draw_from_others(&self, input: usize) -> bool {
-        self.feeds.iter().any(|feed| match feed {
-            Feed::Drawn {
-                by: Drawer::InBatch { .. },
-                ..
-            } => true,
-            Feed::Drawn {
-                by: Drawer::Custom { columns, .. },
-                ..
-            } => columns.contains(&input),
-            _ => false,
-        })
-    }
-
     /// Checks that batches of this size have other samples to draw from, where that is how an input is
     /// drawn.
     ///
