@@ -3,10 +3,8 @@
 //! Rows that follow each other are dealt together, as a group, so that two workers do not use the same
 //! cache line, or the same page ([`partition`](super::partition)). A part is what one block has.
 
-use std::ops::Range;
-
-use rand::Rng;
 use rand::seq::SliceRandom;
+use rand::{Rng, RngExt};
 
 use crate::array::{filled, vec_for};
 use crate::error::Result;
@@ -19,7 +17,7 @@ const DEALS: usize = 16;
 pub(super) struct DealtRows {
     /// The logarithm to base 2 of the number of rows in a group.
     shift: u32,
-    /// Samples of each group of rows, and draws of it that were [counted](Self::count_draws).
+    /// Samples of each group of rows.
     weights: Vec<u32>,
     /// The part of each group; at most 256 parts.
     parts: Vec<u8>,
@@ -39,8 +37,12 @@ pub(super) struct DealtRows {
 pub(super) struct Among<'a> {
     /// Inputs whose items are drawn for the table.
     pub drawn: &'a [usize],
+    /// The input that has the samples' own items.
+    pub own: usize,
     pub rows: &'a DealtRows,
     pub part: usize,
+    /// Of how many draws, out of 2⁶⁴, the item is to be one of these ([`DealtRows::drawn_inside`]).
+    pub inside: u64,
 }
 
 impl Among<'_> {
@@ -49,9 +51,24 @@ impl Among<'_> {
         self.drawn.contains(&feed)
     }
 
-    /// How many parts there are.
-    pub(super) fn parts(&self) -> usize {
-        self.rows.groups.len()
+    /// Whether two items are of one group.
+    #[inline(always)]
+    pub(super) fn are_together(&self, a: u32, b: u32) -> bool {
+        (a ^ b) >> self.rows.shift == 0
+    }
+
+    /// Whether an item that was drawn is of the group of the sample's own item, and one that would not have been drawn
+    /// from all. A group is in one part in every epoch, so that its items are drawn for its samples as many times more
+    /// often as there are parts.
+    #[inline(always)]
+    pub(super) fn is_too_many<R: Rng>(&self, own: u32, item: u32, rng: &mut R) -> bool {
+        self.are_together(own, item) && rng.random_range(0..self.rows.groups.len()) > 0
+    }
+
+    /// Whether the next item is to be one of these.
+    #[inline(always)]
+    pub(super) fn is_next<R: Rng>(&self, rng: &mut R) -> bool {
+        self.inside == u64::MAX || rng.next_u64() < self.inside
     }
 
     /// How many items there are, counting some behind the last that are none.
@@ -69,7 +86,7 @@ impl Among<'_> {
     }
 
     /// Whether an item is one of them.
-    #[inline(always)]
+    #[cfg(test)]
     pub(super) fn has(&self, item: u32) -> bool {
         let group = (item >> self.rows.shift) as usize;
         (self.rows.parts.get(group)).is_some_and(|&part| usize::from(part) == self.part)
@@ -105,24 +122,32 @@ impl DealtRows {
         self.weights.iter().filter(|weight| **weight > 0).count()
     }
 
-    /// Counts what is drawn beside the samples: as much in all, of which some rows have this share.
-    pub(super) fn count_draws(&mut self, share: impl Fn(Range<usize>) -> f64) {
-        let samples: f64 = self.weights.iter().map(|&weight| f64::from(weight)).sum();
-        for (group, weight) in self.weights.iter_mut().enumerate() {
-            let rows = group << self.shift..(group + 1) << self.shift;
-            *weight = weight.saturating_add((samples * share(rows)).round() as u32);
-        }
-    }
-
-    /// Whether what is drawn in a part comes about as often as without parts: half as often again at most, and two
-    /// thirds as often at least. A part has a share of all that is 1 / parts; where one group has w, there is room in
-    /// its part for x = (1 - parts * w) / (1 - w) of the other groups that parts have on average. Where that group
-    /// has samples alone, which is the worst, the part has (2 - x) / x as many samples for what is drawn as on
-    /// average; of draws alone, x / (2 - x). So x is to be 4/5 at least.
+    /// Whether no group has more than half of the samples that a part is to have. Batches of a part have its rows so
+    /// much more often than others, and a step adds up what all samples of a row say.
     pub(super) fn are_even(&self) -> bool {
         let heaviest = self.weights.iter().copied().max().unwrap_or(0);
         let all: u64 = self.weights.iter().map(|&weight| u64::from(weight)).sum();
-        (5 * self.groups.len() as u64 - 4) * u64::from(heaviest) <= all
+        2 * self.groups.len() as u64 * u64::from(heaviest) <= all
+    }
+
+    /// Of how many draws for a sample of each part, out of 2⁶⁴, the item is to be one of the part, where all others are
+    /// drawn from the first `n` rows: so many that each of these comes as often as any other. Parts have samples `a`
+    /// and rows `b`, of which a row gets `a / b` draws if all are of the part, and `least` in every part if only
+    /// `least * b / a` of them are.
+    pub(super) fn drawn_inside(&self, n: usize, inside: &mut Vec<u64>) {
+        let before = |group: usize| (group << self.shift).min(n);
+        let parts = self.groups.iter().map(|groups| {
+            let groups = groups.iter().map(|&group| group as usize);
+            let samples: u64 = groups
+                .clone()
+                .map(|group| u64::from(self.weights[group]))
+                .sum();
+            let rows: usize = groups.map(|group| before(group + 1) - before(group)).sum();
+            samples as f64 / rows as f64
+        });
+        let least = parts.clone().fold(f64::INFINITY, f64::min);
+        inside.clear();
+        inside.extend(parts.map(|each| (least / each * 2f64.powi(64)) as u64));
     }
 
     /// Gives groups that follow each other to each part, with as many samples as nearly as can be.

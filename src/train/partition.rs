@@ -11,12 +11,13 @@
 //! is the stratified gradient descent of R. Gemulla, E. Nijkamp, P. J. Haas and Y. Sismanis, *Large-scale
 //! matrix factorization with distributed stochastic gradient descent* (KDD 2011).
 //!
-//! What samplers draw for the same table is drawn from the items of the block, too. Items are dealt anew in
-//! each epoch, at random, so over epochs an item is compared with all others about as often as without. Parts
-//! of items have as much of the samples and of what is drawn, taken together, as nearly as can be: if they had as many
-//! samples alone, a part with items that many users had would have few others, each drawn much more often than
-//! the sampler says. Where a group of items has too much for that, there are fewer parts, or none. Users
-//! stay where they are, and so do the cache lines of their rows.
+//! What samplers draw for the same table, all items alike, is mostly drawn from the items of the block, too. Items are
+//! dealt anew in each epoch, at random, so over epochs an item is compared with all others about as often as without;
+//! with those of its own group, too, since draws are [exchanged](super::sampling::exchanged). Parts of items have as many
+//! samples, as nearly as can be, so a part with items that many users had has few others, each of which would be drawn
+//! too often. So a share of the draws is of all items, by which each comes as often as any other. Users stay where they
+//! are, and so do the cache lines of their rows. Items with weights are drawn from all: of a group of much weight too
+//! many draws would have to be exchanged.
 //!
 //! Rows that share a cache line, such as biases, are dealt together, as a group. Groups of items are a page:
 //! processors fetch lines that follow those in use, but none of another page. Users are cut into ranges, which
@@ -24,7 +25,9 @@
 //!
 //! Limits: samples that fill no whole batch of their block are trained at the end, by all workers as they
 //! come. Other tables are shared as before. Long epochs, and tables of which no block fits a cache, are left
-//! alone, and so are samples that are not shuffled as records ([`samples`](super::samples)).
+//! alone, and so are samples that are not shuffled as records ([`samples`](super::samples)), and those that are drawn
+//! from: from the batch ([`in_batch`](super::sampling::in_batch)), or by a sampler of the caller's own that sees their
+//! items, which would be those of the block alone.
 
 use std::iter::successors;
 use std::ops::Range;
@@ -56,8 +59,8 @@ const MOST_SAMPLES: usize = 1 << 22;
 const BLOCK_BYTES: usize = 1 << 20;
 /// Most parts, unless there are more workers: an item is compared in an epoch with those of its part alone. With
 /// 10 parts NDCG@10 of BPR did not suffer (made-up data like MovieLens 1M, 3 seeds), with 20 it fell from .401 to
-/// .399. That of WARP fell from .409 to .404 with 10, so what draws the hardest items has one part a worker, and
-/// so has what draws by weight, since that takes longer.
+/// .399. That of WARP fell from .409 to .404 with 10, so what draws the hardest items has one part a worker. So has
+/// what draws by weight, of all rows, which fit no cache.
 const ENOUGH_PARTS: usize = 16;
 /// Bytes of both tables, at most: of larger ones a block would not fit a cache.
 const MOST_BYTES: usize = 32 << 20;
@@ -72,9 +75,11 @@ pub(super) struct TableLookup<'a> {
 
 /// A column of indices, and the rows that it looks up.
 struct IndexColumn {
+    /// The input.
+    input: usize,
     /// The word of a record that has the index.
     word: usize,
-    /// Inputs whose items are drawn for the same table.
+    /// Inputs whose items are drawn for the same table, all alike.
     drawn: Vec<usize>,
     rows: DealtRows,
 }
@@ -88,6 +93,9 @@ pub(super) struct Partition {
     first: usize,
     batch: usize,
     columns: [IndexColumn; 2],
+    /// So many items are drawn from, and so many of the draws for a part are of the part.
+    n: usize,
+    inside: Vec<u64>,
     /// For the parts of both rows of a sample, where its block is among all: by round, and by worker in
     /// a round.
     blocks: Vec<usize>,
@@ -121,7 +129,8 @@ impl Partition {
         tables.dedup_by_key(|(number, _)| *number);
         let size = |table: &Table| table.ty().size() * table.ty().dtype.size();
         let bytes: usize = tables.iter().map(|(_, table)| size(table)).sum();
-        if bytes > MOST_BYTES || feeds.mapped().next().is_some() {
+        let draws_from_others = feeds.draw_from_others(columns[1]);
+        if bytes > MOST_BYTES || feeds.mapped().next().is_some() || draws_from_others {
             return Ok(None);
         }
         let mut samplers = feeds.feeds.iter().filter_map(Feed::sampler);
@@ -157,24 +166,18 @@ impl Partition {
             return Ok(None);
         }
         let mut users = IndexColumn::new(feeds, lookups, users, CACHE_LINE, parts)?;
-        let mut items = IndexColumn::new(feeds, lookups, items, PAGE, parts)?;
+        let items = IndexColumn::new(feeds, lookups, items, PAGE, parts)?;
         let enough = |column: &IndexColumn| column.rows.used() >= LEAST_GROUPS * parts;
         if !(enough(&users) && enough(&items)) {
             return Ok(None);
         }
-        let drawn = items.drawn.iter();
-        let samplers: Vec<_> = drawn.filter_map(|&at| feeds.feeds[at].sampler()).collect();
-        if !samplers.is_empty() {
-            let share =
-                |rows: Range<usize>| samplers.iter().map(|s| s.share(rows.clone())).sum::<f64>();
-            items
-                .rows
-                .count_draws(|rows| share(rows) / samplers.len() as f64);
-        }
-        if !items.rows.are_even() {
+        if !(users.rows.are_even() && items.rows.are_even()) {
             return Ok(None);
         }
         users.rows.cut();
+        let drawn = items.drawn.iter();
+        let drawn = drawn.filter_map(|&at| feeds.feeds[at].sampler());
+        let n = drawn.map(Sampler::item_count).max().unwrap_or(0) as usize;
         let pairs = (0..parts).flat_map(|first| (0..parts).map(move |second| (first, second)));
         let block = |(first, second)| (second + parts - first) % parts * parts + first;
         Ok(Some(Partition {
@@ -183,6 +186,8 @@ impl Partition {
             first: 0,
             batch,
             columns: [users, items],
+            n,
+            inside: Vec::with_capacity(parts),
             blocks: pairs.map(block).collect(),
         }))
     }
@@ -191,7 +196,9 @@ impl Partition {
     pub(super) fn deal<R: Rng>(&mut self, rng: &mut R) {
         // A multiple, so that users stay with their worker.
         self.first = self.workers * rng.random_range(0..self.parts / self.workers);
-        self.columns[1].rows.deal(rng);
+        let rows = &mut self.columns[1].rows;
+        rows.deal(rng);
+        rows.drawn_inside(self.n, &mut self.inside);
     }
 
     /// The blocks of a worker, one after the other: their samples, and the items of each.
@@ -214,8 +221,10 @@ impl Partition {
         let items = &self.columns[1];
         Among {
             drawn: &items.drawn,
+            own: items.input,
             rows: &items.rows,
             part,
+            inside: self.inside[part],
         }
     }
 
@@ -351,9 +360,12 @@ impl IndexColumn {
             let indices = data.words(0);
             (0..feeds.count).for_each(|k| samples[(indices.word(k) >> shift) as usize] += 1);
         }
-        let drawn = (0..feeds.feeds.len())
-            .filter(|&at| feeds.feeds[at].sampler().is_some() && share(lookups, input, at));
+        let drawn = (0..feeds.feeds.len()).filter(|&at| {
+            let sampler = feeds.feeds[at].sampler();
+            sampler.is_some_and(|sampler| !sampler.is_weighted()) && share(lookups, input, at)
+        });
         Ok(IndexColumn {
+            input,
             word: words.sum(),
             drawn: drawn.collect(),
             rows: DealtRows::new(samples, shift, parts)?,

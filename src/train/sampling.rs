@@ -16,13 +16,12 @@
 
 pub(super) mod adaptive;
 pub(super) mod custom;
+pub(super) mod exchanged;
 pub(super) mod in_batch;
 mod known_mass;
 pub(super) mod negatives;
 mod positives;
 pub(super) mod scored;
-
-use std::ops::Range;
 
 use rand::Rng;
 use rand_distr::Distribution;
@@ -191,17 +190,6 @@ impl Sampler {
         )
     }
 
-    /// The share of what is drawn that some items have, for a user who knows none; numbers behind the last item
-    /// have none.
-    pub(super) fn share(&self, items: Range<usize>) -> f64 {
-        let end = self.item_count() as usize;
-        let before = |item: usize| match &self.items {
-            Items::Uniform { n } => item.min(end) as f64 / f64::from(*n),
-            Items::Weighted { before, .. } => before[item.min(end)] as f64 / before[end] as f64,
-        };
-        before(items.end) - before(items.start)
-    }
-
     /// The weights of the items, unless all are alike. [`popularity`](Sampler::popularity) of
     /// these with the power 1 is the same distribution: they are not rounded again.
     pub fn weights(&self) -> Option<Vec<f64>> {
@@ -222,7 +210,7 @@ impl Sampler {
         }
     }
 
-    /// Whether items have weights: then it takes as many tries to draw one of a part as there are parts.
+    /// Whether items have weights.
     pub(super) fn is_weighted(&self) -> bool {
         matches!(self.items, Items::Weighted { .. })
     }
@@ -242,8 +230,8 @@ impl Sampler {
         self.items.draw(rng, self.known_to(given))
     }
 
-    /// As [`draw`](Self::draw), among some items; after many tries among all, for a user who may know all
-    /// of these.
+    /// As [`draw`](Self::draw), mostly among some items, where all are alike; after many tries among all, for a user who
+    /// may know all of these.
     pub(super) fn draw_among<R: Rng>(
         &self,
         rng: &mut R,
@@ -251,21 +239,13 @@ impl Sampler {
         among: &Among<'_>,
     ) -> u32 {
         let known = self.known_to(given);
-        match &self.items {
-            Items::Uniform { n } => {
-                for _ in 0..TRIES {
-                    let item = among.item(below(rng, among.count()));
-                    if item < *n && !known.contains(item) {
-                        return item;
-                    }
-                }
-            }
-            Items::Weighted { alias, .. } => {
-                for _ in 0..TRIES * among.parts() {
-                    let item = alias.sample(rng) as u32;
-                    if among.has(item) && !known.contains(item) {
-                        return item;
-                    }
+        if let Items::Uniform { n } = self.items
+            && among.is_next(rng)
+        {
+            for _ in 0..TRIES {
+                let item = among.item(below(rng, among.count()));
+                if item < n && !known.contains(item) {
+                    return item;
                 }
             }
         }

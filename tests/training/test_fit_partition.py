@@ -1,5 +1,7 @@
 """Samples that are divided among workers by the rows they look up: each comes once an epoch."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ import wyrmling as wy
 
 USERS, ITEMS, SAMPLES = 400, 1600, 20_000
 # Rows are dealt out by the page, 8 of them where they have so many numbers: enough for all workers.
-WIDTH = 64
+WIDTH, PAGE = 64, 8
 
 
 def table(numbers: np.ndarray) -> wy.Parameter:
@@ -42,9 +44,10 @@ def test_every_sample_comes_once_and_whole(threads: int, batch_size: int) -> Non
 
 
 @pytest.mark.parametrize("given", [False, True])
-@pytest.mark.parametrize("power", [1, 4])
-def test_items_are_drawn_as_often_as_without(given: bool, power: int) -> None:
-    """Also where half of the samples have items of one page, which fill a block by themselves."""
+@pytest.mark.parametrize("power", [1, 1.6, 4])
+def test_items_are_drawn_as_often_as_without(given: bool, power: float) -> None:
+    """Also where a fifth of the samples have items of one page, so that a worker who has it has few
+    others, and where half have, which fill a block by themselves."""
     users, items = columns()
     items = (ITEMS * (items / ITEMS) ** power).astype(np.uint32)
     # User 3 knows every item but one, which lies in another worker's part every other epoch.
@@ -72,38 +75,59 @@ def test_items_are_drawn_as_often_as_without(given: bool, power: int) -> None:
     others = np.delete(drawn, 777)
     # Several workers may lose an update of each other; draws vary by the square root.
     assert others.mean() == pytest.approx(expected, rel=0.05)
+    assert others[:PAGE].mean() == pytest.approx(expected, rel=0.05)
     assert others.std() < 4 * np.sqrt(expected)
 
 
-@pytest.mark.parametrize(("threads", "share"), [(2, 0.3), (2, 0.75), (4, 0.05), (4, 0.3)])
-def test_an_item_is_drawn_by_its_weight_whatever_the_samples_are_of(
-    threads: int, share: float
+@pytest.mark.parametrize(("threads", "share"), [(2, 0.15), (4, 0.05)])
+@pytest.mark.parametrize("sampling", ["uniform", "popularity", "in_batch", "custom"])
+def test_what_is_drawn_does_not_depend_on_what_the_sample_is_of(
+    sampling: str, threads: int, share: float
 ) -> None:
-    """Also where it has so much that workers with other items would hardly draw it."""
-    users, items = columns()
-    weights = np.full(ITEMS, (1.0 - share) / (ITEMS - 1))
-    weights[777] = share
-    of_users, of_items = table(np.zeros(USERS)), table(np.zeros(ITEMS))
-    u, i, j = wy.IndexInput([0]), wy.IndexInput([0]), wy.IndexInput([0])
-    # The gradient of an item is how often it was drawn.
+    """Also for samples of items of one page that are drawn often: a worker has pages of its own."""
+    rng = np.random.default_rng(0)
+    users = rng.integers(0, USERS, SAMPLES)
+    is_of_page = rng.random(SAMPLES) < share
+    items = np.where(is_of_page, rng.integers(0, PAGE, SAMPLES), rng.integers(PAGE, ITEMS, SAMPLES))
+    samplers = {
+        "uniform": wy.sampling.Uniform(ITEMS),
+        "popularity": wy.sampling.Popularity(np.bincount(items, minlength=ITEMS), power=1.0),
+        "in_batch": wy.sampling.InBatch("item", ITEMS),
+        "custom": wy.sampling.Custom(
+            lambda rng, shape, item: rng.permutation(item), ITEMS, columns=["item"]
+        ),
+    }
+    tables = {"p": table(np.zeros(USERS)), "q": table(np.zeros(ITEMS))}
+    counts = {name: wy.Parameter(np.zeros(ITEMS)) for name in ("of_page", "of_others")}
+
+    def loss(
+        p: Any, q: Any, of_page: Any, of_others: Any, user: int, item: int, of: float, other: int
+    ) -> Any:
+        rows = 0.0 * (p[user] @ q[item] + q[other].sum())
+        return rows + of * of_page[other] + (1.0 - of) * of_others[other]
+
+    # Gradients are how often an item was drawn for samples of the page, and for others.
     wy.fit(
-        (of_users[u] + of_items[i] * 0.0 + of_items[j]).sum() / WIDTH,
-        {u: users, i: items},
-        sample={j: wy.sampling.Popularity(weights, power=1.0)},
-        optimizer=wy.SGD(float(WIDTH)),
-        epochs=20,
+        loss,
+        {"user": users, "item": items, "of": is_of_page.astype(np.float64)},
+        sample={"other": samplers[sampling]},
+        parameters=tables | counts,
+        optimizer=wy.SGD(1.0),
+        epochs=60,
         batch_size=16,
         threads=threads,
     )
-    drawn = -of_items.value[:, 0]
-    assert 0.65 < drawn[777] / drawn.sum() / share < 1.1
+    expected = PAGE / ITEMS if sampling == "uniform" else share
+    for one in counts.values():
+        drawn = -one.value
+        assert drawn[:PAGE].sum() / drawn.sum() == pytest.approx(expected, rel=0.2)
 
 
 @pytest.mark.parametrize("threads", [2, 4])
 def test_no_update_is_lost_but_at_the_end_of_an_epoch(threads: int) -> None:
     epochs, batch_size = 5, 16
     rng = np.random.default_rng(1)
-    users = (USERS * rng.random(5 * SAMPLES) ** 4).astype(np.uint32)
+    users = (USERS * rng.random(5 * SAMPLES) ** 2).astype(np.uint32)
     items = (ITEMS * rng.random(5 * SAMPLES) ** 2).astype(np.uint32)
     of_users, of_items = table(np.zeros(USERS)), table(np.zeros(ITEMS))
     u, i, j = wy.IndexInput([0]), wy.IndexInput([0]), wy.IndexInput([0])

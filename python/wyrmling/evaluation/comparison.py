@@ -12,7 +12,8 @@ from ..arguments import check_choice, check_flag, check_integer
 from ..data import Interactions
 from ..data.interactions import check_interactions
 from ..progress import Steps
-from .evaluate import Unknown, evaluate
+from .evaluate import evaluate
+from .held_out import Unknown
 from .metrics import ERRORS, parse, sign
 from .models import arguments_of_fit, check_params, copied, popularity
 from .result import Evaluation

@@ -127,9 +127,7 @@ def cross_validate(
     for name, (_, test) in zip(names, splits, strict=True):
         check_values(model, test, parsed, name)
     return CrossValidation(
-        evaluated(
-            name, copied(model, {}).fit(train, **given), test, wanted, exclude_seen=exclude_seen
-        )
+        evaluated(name, copied(model, {}).fit(train, **given), test, wanted, exclude_seen)
         for name, (train, test) in zip(names, splits, strict=True)
     )
 

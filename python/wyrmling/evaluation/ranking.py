@@ -21,7 +21,7 @@ from ..array_types import Float64Array, IndexArray
 from ..progress import Steps
 from .metrics import LISTED, MOST, Metric
 
-__all__ = ["errors", "measured", "selected"]
+__all__ = ["Columns", "errors", "measured", "selected"]
 
 Columns = dict[str, Float64Array]
 """The values of users, by the name of a metric."""

@@ -278,7 +278,7 @@ def _measure(
         (wanted,) = parse([metric])
 
         def ranked(model: Any, held_out: Interactions) -> tuple[float, Evaluation]:
-            found = evaluated("validation", model, held_out, wanted.name, exclude_seen=exclude_seen)
+            found = evaluated("validation", model, held_out, wanted.name, exclude_seen)
             return found[wanted.name], found
 
         return wanted.name, ranked, sign(wanted.name)

@@ -279,11 +279,11 @@ fn trained_loss<'py>(
 ///
 /// ``threads`` workers (0: one for each core) update the parameters without locks (Hogwild;
 /// Recht et al., 2011). Where samples have indices of two tables that have at most 32 MiB, several
-/// workers train blocks of samples without a common row at a time (Gemulla et al., 2011), and what
-/// a sampler draws for one of these tables is of the rows of the block, others in each epoch. So
-/// does one worker, where they have more than 2 MiB, since a block fits a core's cache. Equal seeds
-/// give equal bits with ``threads=1``, and for any fixed number with ``deterministic=True``, where
-/// workers take turns and there are no blocks.
+/// workers train blocks of samples without a common row at a time (Gemulla et al., 2011). So does one
+/// worker, where they have more than 2 MiB, since a block fits a core's cache. What ``Uniform``,
+/// ``Dynamic`` and ``WARP`` draw for one of these tables is mostly of the rows of the block, others in
+/// each epoch. Equal seeds give equal bits with ``threads=1``, and for any fixed number with
+/// ``deterministic=True``, where workers take turns and there are no blocks.
 ///
 /// ``callback(epoch, history)`` is called after every epoch (numbered from 0), may read
 /// parameters, ends the run by returning True, and passes on what it raises. ``progress``

@@ -11,6 +11,7 @@ use crate::table::Table;
 use crate::train::dealt_rows::Among;
 use crate::train::sampling::adaptive::FactorOrders;
 use crate::train::sampling::custom::{self, SampleBlock};
+use crate::train::sampling::exchanged::BlockDraws;
 use crate::train::sampling::in_batch::{self, BatchItems};
 use crate::train::sampling::scored::{ScoredDraws, ScoredSampler, ScoredSamples};
 use crate::train::spans::Spans;
@@ -52,6 +53,12 @@ impl Feeds {
                                 for item in &mut items[spans.of(k)] {
                                     *item = sampler.draw_among(rng, user, &among);
                                 }
+                            }
+                            if let Spans::Rows(each) = spans {
+                                let own = &buffers[among.own].indices()[..count];
+                                let users = given;
+                                let draws = BlockDraws { own, users, each };
+                                draws.exchange(sampler, &among, rng, items);
                             }
                             return Ok(());
                         }
@@ -133,6 +140,22 @@ impl Feeds {
         self.feeds.iter().any(is_own)
     }
 
+    /// Whether what is drawn for a sample may be what others have that are trained at about the same time: those of its
+    /// batch, or those that a sampler of the caller's own sees by this input.
+    pub(in crate::train) fn draw_from_others(&self, input: usize) -> bool {
+        self.feeds.iter().any(|feed| match feed {
+            Feed::Drawn {
+                by: Drawer::InBatch { .. },
+                ..
+            } => true,
+            Feed::Drawn {
+                by: Drawer::Custom { columns, .. },
+                ..
+            } => columns.contains(&input),
+            _ => false,
+        })
+    }
+
     /// The tables that samplers read.
     pub(in crate::train) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.scored().flat_map(|sampler| sampler.tables())
@@ -198,7 +221,9 @@ impl Feeds {
             };
             let drawn = rows.stage(k, count, buffers, |buffers, spans, items| {
                 let samples = ScoredSamples {
-                    among: among.filter(|among| among.is_about(k)),
+                    among: among
+                        .filter(|among| among.is_about(k))
+                        .map(|among| (among, &buffers[among.own].indices()[..count])),
                     users: &buffers[*user].indices()[..count],
                     items: of(buffers, *item, count),
                     spans,

@@ -44,8 +44,10 @@ fn try_drawn(
     among: Option<Among<'_>>,
 ) -> Result<(Vec<u32>, Vec<f32>)> {
     let (mut items, mut ranks) = (vec![9; count], vec![9.0; count]);
+    // They are of items of another part.
+    let own = vec![u32::MAX; count];
     let samples = ScoredSamples {
-        among,
+        among: among.map(|among| (among, &*own)),
         users: &vec![0; count],
         items: Some(&vec![0; count]),
         spans: Spans::Rows(1),
@@ -75,8 +77,10 @@ fn items_are_chosen_among_those_of_a_part() {
         for part in 0..2 {
             let among = Among {
                 drawn: &[],
+                own: 0,
                 rows: &rows,
                 part,
+                inside: u64::MAX,
             };
             let (items, ranks) = drawn_among(&sampler, 300, Some(among));
             assert!(items.iter().all(|&item| among.has(item)));
