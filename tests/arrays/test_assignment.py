@@ -143,7 +143,7 @@ def test_types_and_shapes_are_kept():
         y[:2] = np.ones(3)
     with pytest.raises(IndexError, match="out of"):
         y[7] = 1.0
-    with pytest.raises(TypeError):
+    with pytest.raises(IndexError):
         y["a"] = 1.0
     with pytest.raises(TypeError, match="unsupported operand"):
         y += "text"

@@ -422,7 +422,7 @@ def test_numpys_integers_and_numbers_wait_as_pythons_do():
     assert y[np.int64(-4), np.array(0)].item() == 0.25
     assert "slice_replace" not in str(wy.freeze(y.sum()))
     assert y.tolist() == [[0.25, 6.0], [5.0, 6.0], [5.0, 0.5], [6.0, 0.5]]
-    with pytest.raises(TypeError, match=r"not numpy\.float64"):
+    with pytest.raises(IndexError, match=r"not numpy\.float64"):
         y[np.float64(1.0)] = 1.0
     with pytest.raises(IndexError):
         y[np.int64(4), 0] = 1.0

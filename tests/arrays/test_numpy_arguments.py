@@ -485,7 +485,8 @@ def test_types_that_round_every_step_are_refused(f, dtype):
     for v in (wy.Variable(x), wy.Parameter(x), wy.Input(x)):
         with pytest.raises(TypeError, match=rf"^{f.__name__}: dtype: .*{np.dtype(dtype)}"):
             f(v, dtype=dtype)
-    with pytest.raises(TypeError, match=f"^{f.__name__}: dtype"):
+    # What NumPy refuses too, it says itself.
+    with pytest.raises(TypeError, match=f"^{f.__name__}: dtype|dtype must be inexact"):
         wy.grad(lambda v: np.sum(f(v, dtype=dtype)))(x)
 
 

@@ -6,6 +6,7 @@ that Python and NumPy treat differently, and expressions drawn from their operat
 
 import math
 import operator
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -284,3 +285,22 @@ def test_ties_have_a_gradient_of_the_right_sum(f):
     assert np.isfinite(slope).all()
     moved = (f(x + 1e-6) - f(x - 1e-6)) / 2e-6
     assert slope.sum() == pytest.approx(moved, rel=1e-6)
+
+
+class Pair(NamedTuple):
+    first: float
+    second: float
+
+    def __rmul__(self, factor):
+        return Pair(factor * self.first, factor * self.second)
+
+
+@pytest.mark.parametrize("mode", ["trace", "auto", "source"])
+def test_a_sequence_may_have_the_operator_that_a_float_has_not(mode):
+    def scaled(x):
+        return (x * Pair(2.0, 3.0)).second
+
+    assert wy.value_and_grad(scaled, mode=mode)(1.5) == (4.5, 3.0)
+    for plain in ((1.0, 2.0), [1.0, 2.0]):
+        with pytest.raises(TypeError, match="can't multiply sequence by non-int"):
+            wy.grad(lambda x: x * plain, mode=mode)(1.5)  # noqa: B023

@@ -170,20 +170,25 @@ fn part<'py>(object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 
 /// Whether an object holds booleans.
 fn is_logical(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(object.is_instance_of::<PyBool>() || kind_of(object)? == Some('b'))
+}
+
+/// The kind of the elements of a list or an array, as NumPy names it; None of what is neither. An empty list, which
+/// becomes float64 in NumPy, is one of integers.
+fn kind_of(object: &Bound<'_, PyAny>) -> PyResult<Option<char>> {
     let py = object.py();
-    if object.is_instance_of::<PyBool>() {
-        return Ok(true);
-    }
-    let array = if object.is_instance_of::<PyList>() {
+    let mut array = object.clone();
+    if object.is_instance_of::<PyList>() {
         let numpy = py.import(intern!(py, "numpy"))?;
-        numpy.call_method1(intern!(py, "asarray"), (object,))?
-    } else {
-        object.clone()
-    };
+        array = numpy.call_method1(intern!(py, "asarray"), (object,))?;
+        if array.getattr(intern!(py, "size"))?.eq(0)? {
+            return Ok(Some('i'));
+        }
+    }
     let Some(dtype) = array.getattr_opt(intern!(py, "dtype"))? else {
-        return Ok(false);
+        return Ok(None);
     };
-    dtype.getattr(intern!(py, "kind"))?.eq("b")
+    Ok(Some(dtype.getattr(intern!(py, "kind"))?.extract()?))
 }
 
 fn parse<'py>(ndim: usize, key: &Bound<'py, PyAny>) -> PyResult<IndexKey<'py>> {
@@ -202,10 +207,13 @@ fn parse<'py>(ndim: usize, key: &Bound<'py, PyAny>) -> PyResult<IndexKey<'py>> {
         });
     }
     if key.is_instance_of::<PyList>() || key.is_instance_of::<PyUntypedArray>() {
-        return Ok(match is_logical(key)? {
-            true => IndexKey::Other(part(key.clone())?),
-            false => IndexKey::Rows(key.clone()),
-        });
+        return match kind_of(key)? {
+            Some('b') => Ok(IndexKey::Other(part(key.clone())?)),
+            Some('i' | 'u') => Ok(IndexKey::Rows(key.clone())),
+            _ => Err(PyIndexError::new_err(
+                "index: expected an array of integers or booleans",
+            )),
+        };
     }
     if key.is_instance_of::<PyRange>() {
         return Ok(IndexKey::Rows(key.clone()));
@@ -220,7 +228,7 @@ fn parse<'py>(ndim: usize, key: &Bound<'py, PyAny>) -> PyResult<IndexKey<'py>> {
     }
     match item(key)? {
         Some(item) => Ok(IndexKey::Slice(vec![item])),
-        None => Err(PyTypeError::new_err(format!(
+        None => Err(PyIndexError::new_err(format!(
             "an index is an integer, a slice, None, '...', integers, a mask, or a tuple of \
              these, not {}",
             type_name(key)

@@ -348,6 +348,12 @@ pub(in crate::python) fn arithmetic<'py>(
     if number {
         as_python(op.name(), left, right, swapped)?;
     } else if right.is_instance_of::<PyList>() || right.is_instance_of::<PyTuple>() {
+        let is_plain =
+            right.is_exact_instance_of::<PyList>() || right.is_exact_instance_of::<PyTuple>();
+        if left.get().number && !is_plain {
+            // As of a float, Python asks the class, which may have the operator.
+            return Ok(py.NotImplemented().into_bound(py));
+        }
         beside_sequence(op.name(), left, right)?;
     }
     match between(op, left, right, swapped)? {
