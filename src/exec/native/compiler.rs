@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{Function, Signature, UserFuncName};
-use cranelift_codegen::isa::{OwnedTargetIsa, lookup_by_name};
+use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{CodegenError, Context};
 
@@ -54,25 +54,7 @@ fn isa_for(instructions: usize) -> Translated<&'static OwnedTargetIsa> {
         ] {
             flags.set(name, value).ok()?;
         }
-        // All systems that have `mmap` call functions as Linux does.
-        let mut builder = lookup_by_name("x86_64-unknown-linux").ok()?;
-        for (name, is_there) in [
-            ("has_sse3", is_x86_feature_detected!("sse3")),
-            ("has_ssse3", is_x86_feature_detected!("ssse3")),
-            ("has_sse41", is_x86_feature_detected!("sse4.1")),
-            ("has_sse42", is_x86_feature_detected!("sse4.2")),
-            ("has_popcnt", is_x86_feature_detected!("popcnt")),
-            ("has_avx", is_x86_feature_detected!("avx")),
-            ("has_avx2", is_x86_feature_detected!("avx2")),
-            ("has_fma", is_x86_feature_detected!("fma")),
-            ("has_bmi1", is_x86_feature_detected!("bmi1")),
-            ("has_bmi2", is_x86_feature_detected!("bmi2")),
-            ("has_lzcnt", is_x86_feature_detected!("lzcnt")),
-        ] {
-            if is_there {
-                builder.enable(name).ok()?;
-            }
-        }
+        let builder = cranelift_native::builder().ok()?;
         builder.finish(settings::Flags::new(flags)).ok()
     });
     isa.as_ref().ok_or(Unsupported("this processor"))

@@ -1,7 +1,5 @@
 //! Lengths: as integers, which say that they were asked for, and as numbers that follow.
 
-use rustc_hash::FxHashMap;
-
 use super::{count, numbers, whole};
 use crate::array::{Shape, Type};
 use crate::error::Result;
@@ -42,7 +40,7 @@ pub fn ask_lengths(x: &Variable, axes: &[usize], by: &str) -> Result<()> {
     let serial = latest_serial();
     let order = x.topological()?;
     let mut graph = None;
-    let mut together = FxHashMap::default();
+    let mut together: Vec<((usize, usize, usize), Option<bool>)> = Vec::new();
     for (at, input) in order.iter().enumerate() {
         let Some(records) = input.0.length_records() else {
             continue;
@@ -60,13 +58,21 @@ pub fn ask_lengths(x: &Variable, axes: &[usize], by: &str) -> Result<()> {
                 axes.contains(&axis)
             } else {
                 let graph = graph.get_or_insert_with(|| ChangedLengths::new(&order));
-                let changes = |types: Option<Type>| types.map(|ty| lengths_along(&ty, axes) != now);
+                let changes = |graph: &mut ChangedLengths<'_>, inputs: &[usize], n| {
+                    let ty = graph.root(inputs, axis, n)?;
+                    Some(lengths_along(&ty, axes) != now)
+                };
                 let others = [0, 1, length + 1, 2 * length + 2];
                 others.into_iter().filter(|&n| n != length).any(|n| {
-                    let alone = changes(graph.root(&[at], axis, n));
-                    let all = || changes(graph.root(&graph.inputs_as_long(axis, length), axis, n));
-                    let found =
-                        alone.or_else(|| *together.entry((axis, length, n)).or_insert_with(all));
+                    let found = changes(graph, &[at], n).or_else(|| {
+                        let key = (axis, length, n);
+                        if let Some((_, known)) = together.iter().find(|(of, _)| *of == key) {
+                            return *known;
+                        }
+                        let found = changes(graph, &graph.inputs_as_long(axis, length), n);
+                        together.push((key, found));
+                        found
+                    });
                     // No length may be too short where one is enough for an operator, as `x[0]`.
                     found.unwrap_or(n > length)
                 })
