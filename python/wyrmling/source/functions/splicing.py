@@ -215,7 +215,7 @@ class Splicing(Creation):
         recording.sliced = taken and is_integers(self.array_of(args[0]))
         weak = whole or getattr(function, "__module__", "") == "_operator"
         weak = weak and inner is not np.float_power
-        recording.whole = weak and are_whole(self, args)
+        recording.whole = weak and are_whole(self, inner, args)
         recording.single = weak and function not in LOGICAL and self._is_single(args)
         given = [self._argument(one, recording, node, whole) for one in args]
         named = {k: self._argument(one, recording, node, whole) for k, one in keywords.items()}
