@@ -42,6 +42,10 @@ READ: list[Callable[..., Any]] = [
     lambda q, x, k: [x if x > 1.0 else k, np.argmax(q), np.any(q > 1)],
     lambda q, x, k: (not np.argmax(q), 1.0 if np.sum(q) else x, all([x, np.min(q)])),
     lambda q, x, k: (range(5)[np.int64(1)], range(5)[np.argmax(q)], range(5)[True]),
+    lambda q, x, k: (np.float64(np.sum(q)), np.float32(np.max(q)), np.float64(np.array(x))),
+    lambda q, x, k: [x, 2.0] * np.max(q) + np.argmax(q - 1) * [x],
+    lambda q, x, k: (k ** np.max(q), k ** np.argmax(q), np.max(q) ** k),
+    lambda q, x, k: (np.float64(x) == [2, x], np.float64(x) != (0.5, 1.5), np.float64(x) == []),
 ]
 
 

@@ -87,7 +87,7 @@ def expect_powers(walker: Walker, args: Sequence[Any], node: ast.AST) -> None:
     if len(args) != 2 or isinstance(args[1], Known) or not all(is_whole(walker, a) for a in args):
         return
     negative = walker.compare("Lt", args[1], Known(0), node)
-    if walker.is_array(args[1]):
+    if walker.is_array(negative):
         negative = walker.array_call(np.any, [negative], {}, node)
     holds = walker.negated(walker.truth(negative, node))
     walker.guard(holds, "an integer to a negative power", node, ValueError)
