@@ -22,6 +22,13 @@ class Colour(enum.Enum):
     RED = 1
 
 
+def raised_in_place(q: Any, x: float, k: int) -> Any:
+    """An array without axes stays one."""
+    count = np.where(x > 1.0, k, 0)
+    count += 1
+    return count
+
+
 def kinds(result: Any) -> Any:
     """The classes, element types and numbers of all parts."""
     return [(type(one), getattr(one, "dtype", None), np.asarray(one).tolist()) for one in result]
@@ -42,6 +49,8 @@ READ: list[Callable[..., Any]] = [
     lambda q, x, k: [x if x > 1.0 else k, np.argmax(q), np.any(q > 1)],
     lambda q, x, k: (not np.argmax(q), 1.0 if np.sum(q) else x, all([x, np.min(q)])),
     lambda q, x, k: (range(5)[np.int64(1)], range(5)[np.argmax(q)], range(5)[True]),
+    lambda q, x, k: (np.isscalar(np.sum(q)), np.max(q) and x, np.argmax(q) if x > 1.0 else k),
+    lambda q, x, k: (np.maximum(k, 3), np.add(q[0], k)),
     lambda q, x, k: (np.float64(np.sum(q)), np.float32(np.max(q)), np.float64(np.array(x))),
     lambda q, x, k: [x, 2.0] * np.max(q) + np.argmax(q - 1) * [x],
     lambda q, x, k: (k ** np.max(q), k ** np.argmax(q), np.max(q) ** k),
@@ -67,6 +76,10 @@ def test_results_are_of_numpys_kinds(function: Callable[..., Any], x: float) -> 
     [
         (lambda q, x, k: np.where(x, k, 3), "an array without axes as a result"),
         (lambda q, x, k: np.array([np.max(q), k]), "integers that are computed"),
+        (lambda q, x, k: np.asarray(np.max(q)), "integers that are computed"),
+        (lambda q, x, k: np.minimum(q[0], k), "minimum of integers of NumPy's"),
+        (lambda q, x, k: np.sum(q).astype(float), "the method astype of a number"),
+        (raised_in_place, "an operator in place on an array"),
         (lambda q, x, k: q >> -1, "a shift by a negative number"),
     ],
 )

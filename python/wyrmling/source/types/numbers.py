@@ -30,7 +30,6 @@ from ..abstract.values import (
     Choice,
     Known,
     Number,
-    Recorded,
     Reference,
     Text,
     Tuple,
@@ -45,7 +44,6 @@ from ..abstract.values import (
 from ..abstract.walker import Walker
 from .bits import inverted, of_bits
 from .computed_slices import is_computed
-from .integer_arrays import integer_of
 from .objects import member_of
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -164,11 +162,6 @@ class Numbers(Walker):
                 return self.fold(OPERATORS[operator], [left.object, right.object], node)
         elif kinds[0] is not None and kinds[1] is not None:
             return self.arithmetic(operator, left, right, node)
-        if operator == "Mult" and self.is_array(left) != self.is_array(right):
-            # NumPy's integers repeat lists and texts.
-            whole = self._counts(left, node), self._counts(right, node)
-            if whole[0] is not left or whole[1] is not right:
-                return self.binary(operator, *whole, node)
         if self.is_array(left) or self.is_array(right):
             made = of_bits(self, operator, left, right, node)
             if made is not None:
@@ -191,11 +184,6 @@ class Numbers(Walker):
         if whole[0] is not left or whole[1] is not right:
             return self.binary(operator, *whole, node)
         return self.sequence_operator(operator, left, right, node)
-
-    def _counts(self, value: Any, node: ast.AST) -> Any:
-        """An integer of NumPy's that was recorded, as a number; anything else as it is."""
-        is_number = isinstance(value, Recorded) and not value.is_array
-        return integer_of(self, value, node) if is_number else value
 
     def _beside(self, value: Any, other: Any, operator: str, node: ast.AST) -> Any:
         """An operand; a computed integer beside an array of floats is a float, as NumPy makes it
