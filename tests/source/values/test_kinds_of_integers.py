@@ -109,3 +109,16 @@ def test_iterators_are_not_reversed() -> None:
     for function in (lambda x: list(reversed(enumerate([x]))), lambda x: reversed(map(abs, [x]))):
         with pytest.raises(TypeError, match="not reversible"):
             wy.compile(function, mode="source")(1.5)
+
+
+def test_what_is_written_in_place_keeps_its_length() -> None:
+    def counted(q: Any) -> Any:
+        seen, total = np.ones(1, bool), np.ones(1)
+        total += q * 2
+        seen &= q > 1
+        return seen, total
+
+    read = wy.compile(counted, mode="source")
+    assert kinds(read(np.array([3]))) == kinds(counted(np.array([3])))
+    with pytest.raises(ValueError, match="non-broadcastable output operand"):
+        read(np.array([1, 2]))

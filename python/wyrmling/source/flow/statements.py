@@ -262,7 +262,7 @@ class Statements(Walker):
         """What an array becomes by an operator in place, which keeps its shape."""
         made = self.binary(operator, before, value, node)
         given = self.array_of(value)
-        if isinstance(given, Array) and given.shape:
+        if isinstance(given, Array | Recorded) and getattr(given, "variable", given).shape:
             made = self.array_call(_in_shape, [made, before], {}, node)
         return made
 
