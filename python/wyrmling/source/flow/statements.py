@@ -23,7 +23,6 @@ from ..abstract.state import (
     ListContents,
 )
 from ..abstract.values import (
-    Array,
     Choice,
     Known,
     Recorded,
@@ -262,7 +261,8 @@ class Statements(Walker):
         """What an array becomes by an operator in place, which keeps its shape."""
         made = self.binary(operator, before, value, node)
         given = self.array_of(value)
-        if isinstance(given, Array | Recorded) and getattr(given, "variable", given).shape:
+        given = getattr(given, "variable", getattr(given, "object", given))
+        if getattr(given, "shape", ()):
             made = self.array_call(_in_shape, [made, before], {}, node)
         return made
 
