@@ -184,3 +184,19 @@ def test_what_python_refuses_is_refused_in_each_call():
         for _ in range(3):
             with pytest.raises(TypeError):
                 compiled(0.5)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", [float, int])
+def test_the_truth_of_an_array_is_that_of_its_only_element(mode, dtype):
+    def signed(x, array):
+        return x if array else -x
+
+    given = [np.array([3], dtype), np.array([0], dtype), np.array([[2]], dtype)]
+    compiled = wy.compile(signed, mode=mode)
+    for _ in range(3):
+        for array, expected in zip(given, [1.5, -1.5, 1.5], strict=True):
+            assert compiled(1.5, array) == expected
+        for array in (np.array([1, 2], dtype), np.array([[0], [0]], dtype)):
+            with pytest.raises(ValueError, match="ambiguous"):
+                compiled(1.5, array)

@@ -207,6 +207,9 @@ class Operations:
     def rounded(self, name: str, value: Any, node: ast.AST) -> Any:
         """A number as an integer (``mathematics.py``)."""
 
+    def list_items(self, value: Any) -> tuple[Any, ...] | None:
+        """The items of a tuple or list of known length, or None (``creation.py``)."""
+
     def array_call(
         self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:

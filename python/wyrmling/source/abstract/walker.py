@@ -189,6 +189,11 @@ class Walker(Raising):
         for place, shape in self.shapes:
             self.needs.test(place.attribute("shape"), ("equal", shape))
 
+    def expect_shape(self, array: Array, node: ast.AST) -> None:
+        """The program leaves where an array has another shape than the one that was seen."""
+        for axis in range(len(array.shape)):
+            self.constant_of(self.axis_length(array, axis, node), node, "a length")
+
     # The program.
 
     def constant(self, value: Any) -> int:

@@ -104,7 +104,8 @@ class Returned(Walker):
                 self.refuse(node, "an array without axes as a result", "return its number")
             held = as_floats(self.builder, value)
             number = results.add(held.id, "array", path)
-            leaf = form.Leaf(number, "array", memory=value.bases)
+            element = None if value.variable.shape else "float64"
+            leaf = form.Leaf(number, "array", memory=value.bases, element=element)
             return form.Make(form.AsType(value.variable.dtype.name), [leaf])
         if isinstance(value, Text) and value.template is not None:
             # Each text shows what it is made of, wherever else that is.

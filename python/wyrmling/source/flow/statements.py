@@ -23,9 +23,9 @@ from ..abstract.state import (
     ListContents,
 )
 from ..abstract.values import (
-    Array,
     Choice,
     Known,
+    Recorded,
     Reference,
     Tuple,
     ZeroDimensional,
@@ -33,7 +33,6 @@ from ..abstract.values import (
 )
 from ..abstract.walker import Walker
 from ..types.in_place import in_use
-from ..types.integer_arrays import integer_of
 from ..types.numbers import IN_PLACE, is_numpy
 from ..types.views import is_view, looked_up
 from ..types.written_integers import expect_written
@@ -210,7 +209,8 @@ class Statements(Walker):
                 self.held[at] = Known(None)
 
     def _in_place(self, operator: str, before: Any, value: Any, node: ast.AST) -> Any:
-        before = integer_of(self, before, node)
+        if isinstance(before, Recorded) and before.is_array and not before.variable.shape:
+            self.refuse(node, "an operator in place on an array", "write x = x + …")
         if isinstance(before, Choice):
             return self.distribute(
                 before, lambda one: self._in_place(operator, one, value, node), node
@@ -261,7 +261,8 @@ class Statements(Walker):
         """What an array becomes by an operator in place, which keeps its shape."""
         made = self.binary(operator, before, value, node)
         given = self.array_of(value)
-        if isinstance(given, Array) and given.shape:
+        given = getattr(given, "variable", getattr(given, "object", given))
+        if getattr(given, "shape", ()):
             made = self.array_call(_in_shape, [made, before], {}, node)
         return made
 

@@ -22,6 +22,7 @@ from ..abstract.values import (
     Range,
     Reference,
     Tuple,
+    is_iterator,
     kind_of,
 )
 from ..abstract.walker import Walker
@@ -97,6 +98,8 @@ class Builtins(Walker):
         over = args[0]
         if isinstance(over, Reference) and isinstance(self.contents(over, node), InstanceContents):
             self.refuse(node, "reversed of an instance", "make a list of it first")
+        if is_iterator(over):
+            self.leave("an iterator cannot be reversed", node, TypeError)
         return Lazy("reversed", (args[0],))
 
     def builtin_map(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:

@@ -152,7 +152,8 @@ class KnownCalls(Walker):
         if found in (np.float64, np.float32):
             value = number_in(self, args[0])
             if self.is_array(value) and not isinstance(value, Known):
-                return self.array_call(np.ndarray.astype, [value, Known(found)], {}, node)
+                made = self.array_call(np.ndarray.astype, [value, Known(found)], {}, node)
+                return number_in(self, made)
             if isinstance(value, Number):
                 kind = "float32" if found is np.float32 else "float"
                 made = self.as_real(value, kind, node)

@@ -195,8 +195,8 @@ class Mathematics(Walker):
         sources = sources_of(*args)
         first = args[0]
         if function in ROUNDING and len(args) == 1:
-            if function is math.trunc and kind_of(first) == "float32":
-                self.leave("a float32 has no __trunc__", node)
+            if function is math.trunc and kind_of(first) in ("float32", "numpy_bool"):
+                self.leave("such a number has no __trunc__", node)
             return self.rounded(ROUNDING[function], first, node)
         if function is math.log and len(args) == 2:
             above = self.call(Known(math.log), [first], {}, node)

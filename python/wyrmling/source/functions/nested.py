@@ -37,7 +37,7 @@ from ..abstract.values import (
     kind_of,
     sample,
 )
-from ..abstract.walker import OTHER_LENGTH, Walker
+from ..abstract.walker import Walker
 from ..library.standard import INSTANCES
 from ..program.programs import one_of, refuse_spectral, zero_of
 from ..types.numbers import number_in
@@ -346,11 +346,7 @@ class Nested(Walker):
 
     def _zeros(self, array: Array, node: ast.AST) -> int:
         """Zeros of the shape that was seen; the program leaves for others."""
-        self.expect_shapes()
-        for axis, seen in enumerate(array.shape):
-            length = self.axis_length(array, axis, node).id
-            same = self.compute("equal_int", length, self.constant(seen))
-            self.guard(same, OTHER_LENGTH, node)
+        self.expect_shape(array, node)
         return self.constant(sample(array))
 
     def _gradient(self, leaf: Any, made: int | None, node: ast.AST) -> Any:

@@ -34,7 +34,7 @@ from ..abstract.values import (
 from ..types.computed_slices import FILLED
 from ..types.creation import CREATORS, FOR_VARIABLES, TRACING, Creation
 from ..types.in_place import UNREAD_METHODS, Written, in_use, written
-from ..types.integer_arrays import are_whole, expect_powers, refuse_other_widths, signed
+from ..types.integer_arrays import are_whole, expect_powers, integer_of, refuse_other_widths, signed
 from ..types.numbers import LOGICAL
 from ..types.written_integers import expect_written, is_fresh, made_by
 from .allowed import is_allowed, is_own_function, is_primitive
@@ -215,7 +215,7 @@ class Splicing(Creation):
         recording.sliced = taken and is_integers(self.array_of(args[0]))
         weak = whole or getattr(function, "__module__", "") == "_operator"
         weak = weak and inner is not np.float_power
-        recording.whole = weak and are_whole(self, args)
+        recording.whole = weak and are_whole(self, inner, args)
         recording.single = weak and function not in LOGICAL and self._is_single(args)
         given = [self._argument(one, recording, node, whole) for one in args]
         named = {k: self._argument(one, recording, node, whole) for k, one in keywords.items()}
@@ -291,7 +291,8 @@ class Splicing(Creation):
             others = tuple(recording.others)
             given, bases = tuple(recording.inputs), recording.bases
             is_array = isinstance(real, np.ndarray)
-            return Recorded(found, given, again, others, computed, bases, None, is_array)
+            held = Recorded(found, given, again, others, computed, bases, None, is_array)
+            return held if is_array else integer_of(self, held, node)
         if found.dtype != kind or found.shape != np.shape(real):
             self.refuse(node, f"{name} of such arrays", TRACING)
         if not recording.opaque:
@@ -432,7 +433,7 @@ class Splicing(Creation):
         if value.kind == "int64":
             recording.integer = not recording.whole
             return Samples(made[0][1], made[1][1], np.int64(1))
-        if whole:
+        if value.kind == "int":
             return Samples(made[0][1], made[1][1], 1)
         kinds: dict[str, Any] = {"float64": np.float64, "float32": np.float32}
         return Samples(made[0][1], made[1][1], kinds.get(value.kind, float)(0.8125))

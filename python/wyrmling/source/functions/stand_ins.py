@@ -38,7 +38,7 @@ from ..types.copying import FUNCTIONS, copied
 from ..types.grouping import grouped
 from ..types.integer_arrays import integer_of
 
-OF_INTEGERS = (np.searchsorted, np.digitize, np.unravel_index, np.clip, np.where)
+OF_INTEGERS = (np.searchsorted, np.digitize, np.unravel_index, np.clip)
 """Functions that give integers of NumPy's."""
 PLACES = (np.argwhere, np.flatnonzero, np.nonzero)
 OF_TYPES = (np.iscomplexobj, np.isrealobj, np.issubdtype, np.promote_types, np.result_type)
@@ -244,9 +244,7 @@ def _text_for(
     at = {np.searchsorted: 1, np.digitize: 0}.get(found)
     if at is not None and not (len(args) > at and kind_of(args[at])):
         return None
-    whole = {np.unravel_index: args[:1], np.clip: args, np.where: args[1:]}.get(found, ())
-    if found is np.where and (len(args) != 3 or not kind_of(args[0])):
-        return None
+    whole = {np.unravel_index: args[:1], np.clip: args}.get(found, ())
     if not all(is_index(integer_of(walker, arg, node)) for arg in whole) or (
         len(whole) == 2 and found is np.clip
     ):

@@ -129,10 +129,6 @@ def clip(a, a_min, a_max):
     return min(max(a, a_min), a_max)
 
 
-def where(condition, x, y):
-    return x if condition else y
-
-
 def fromiter(iter, dtype, count=-1):
     if count == -1:
         return np.array(list(iter), dtype)
@@ -349,7 +345,7 @@ def norm_ppf(q, loc=0, scale=1):
 
 WRITTEN = (
     (bisect, (bisect_left, bisect_right)),
-    (np, (searchsorted, digitize, unravel_index, clip, where, fromiter)),
+    (np, (searchsorted, digitize, unravel_index, clip, fromiter)),
     (np, (argwhere, flatnonzero, nonzero)),
     (np, (arange, average, apply_along_axis, ndindex, ndenumerate, piecewise, roll)),
 )

@@ -122,6 +122,17 @@ class Instance:
 
 
 @dataclass(frozen=True)
+class DictOf:
+    """Makes a dict of its values, by keys of any class."""
+
+    keys: tuple[Any, ...]
+
+    def __call__(self, *values: Any) -> Any:
+        """A dict."""
+        return dict(zip(self.keys, values, strict=True))
+
+
+@dataclass(frozen=True)
 class AsType:
     """Gives an array of floats as one of integers or truths."""
 
@@ -273,7 +284,9 @@ def makes(form: Any, slots: dict[Place, int]) -> list[tuple[Any, ...]]:
         elif isinstance(form, Make):
             step = ("call", form.function, [add(part) for part in form.parts])
         elif isinstance(form, dict):
-            step = ("dict", tuple(form), [add(part) for part in form.values()])
+            parts = [add(part) for part in form.values()]
+            plain = all(type(key) in (str, int) for key in form)
+            step = ("dict", tuple(form), parts) if plain else ("call", DictOf(tuple(form)), parts)
         else:
             name = "tuple" if isinstance(form, tuple) else "list"
             step = (name, [add(part) for part in form])

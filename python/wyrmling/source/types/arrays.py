@@ -75,12 +75,15 @@ class Arrays(Creation):
                 if found.computed:
                     self.refuse(node, "the truth of an array of computed length", "use len(…)")
                 self.leave("the truth of an array of several elements", node)
+            if found.variable.dtype != np.bool_:
+                return self.truth(integer_of(self, found, node), node)
             made = spliced(self.builder, found, found.variable)
             return Number("bool", self.compute("float_to_bool", made))
         if found.computed:
             self.refuse(node, "the truth of an array of computed length", "use len(…) of it")
         if np.prod(found.shape) != 1:
             self.leave("the truth of an array of several elements", node)
+        self.expect_shape(found, node)
         number = self.array_call(np.ndarray.sum, [value], {}, node)
         return self.truth(number, node)
 

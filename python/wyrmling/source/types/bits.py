@@ -29,6 +29,8 @@ def of_bits(walker: Walker, operator: str, left: Any, right: Any, node: ast.AST)
             return None
         if not any(kind_of(x) in INTEGERS or is_integer_array(walker, x) for x in (left, right)):
             refuse_other_widths(walker, "a shift", np.dtype(np.int8), node)
+        if isinstance(right, Known) and np.min(right.object, initial=0) < 0:
+            walker.refuse(node, "a shift by a negative number", "shift the other way")
         power = walker.binary("Pow", Known(2), right, node)
         return walker.binary("Mult" if operator == "LShift" else "FloorDiv", left, power, node)
     if operator not in ("BitAnd", "BitOr", "BitXor"):

@@ -233,8 +233,10 @@ class Containers(Picks):
         index = integer_of(self, index, node)
         if kind_of(index) not in (*INTEGERS, "bool"):
             self.leave("an index that is no integer", node, TypeError)
-        if isinstance(index, Number) and index.kind == "int64":
-            # The item is Python's all the same.
+        # The item is Python's, whatever the index is.
+        if isinstance(index, Known):
+            index = Known(int(index.object))
+        elif index.kind == "int64":
             index = replace(index, kind="int")
         at = self.within_length(index, self.length(value, node), node)
         return self.binary("Add", value.start, self.binary("Mult", at, value.step, node), node)

@@ -35,6 +35,7 @@ from ..abstract.values import (
 )
 from ..abstract.walker import Walker
 from ..text.scope import is_native
+from .integer_arrays import is_whole
 from .numbers import FOLDED
 
 CREATORS = frozenset(
@@ -218,7 +219,7 @@ class Creation(Walker):
         self.constant_of(wanted, node, "a computed dtype")
         if kind is not None and np.dtype(kind) not in FLOATS:
             self.refuse(node, "np.array of another type than floats", "leave out dtype")
-        if self._is_whole(args[0]):
+        if is_whole(self, args[0]):
             self.refuse(node, "an array of integers that are computed", "make them floats")
         made = self._stacked(args[0], node)
         return made if kind is None else self._of_array("asarray", [made, wanted], {}, node)
@@ -275,18 +276,6 @@ class Creation(Walker):
             self.refuse(node, "an empty array here", "use np.zeros")
         return self.array_call(np.stack, [self.new_list(items)], {}, node)
 
-    def _is_whole(self, value: Any) -> bool:
-        """Whether all numbers in nested lists are integers."""
-        items = self._list_items(value)
-        if isinstance(value, Choice):
-            items = value.alternatives
-        if items is not None:
-            return all(map(self._is_whole, items))
-        if isinstance(value, Known):
-            return np.asarray(value.object).dtype.kind in "iub"
-        kind = kind_of(value)
-        return kind not in REAL if kind else is_integers(self.array_of(value))
-
     def without_lists(self, function: Any, args: Sequence[Any], node: ast.AST) -> list[Any]:
         """Arguments of a function of NumPy's, of which lists of what is computed are arrays."""
         name = getattr(function, "__name__", "this")
@@ -296,7 +285,7 @@ class Creation(Walker):
             return self._each(self.as_array, args, node)
         made: list[Any] = []
         for one in args:
-            items = self._list_items(one)
+            items = self.list_items(one)
             if items is not None and self._holds_reals(one):
                 with self.holding(*made):
                     one = Tuple(tuple(self._each(self.as_array, items, node)))
@@ -311,7 +300,7 @@ class Creation(Walker):
         def mask_of(value: Any, node: ast.AST) -> Any:
             if not self.holds_truths(value):
                 return value
-            if all(map(self._is_mask, self._list_items(value) or ())):
+            if all(map(self._is_mask, self.list_items(value) or ())):
                 return self.array_call(np.stack, [value], {}, node)
             return self.array_call(np.not_equal, [self._stacked(value, node), Known(0.0)], {}, node)
 
@@ -319,11 +308,11 @@ class Creation(Walker):
 
     def holds_truths(self, value: Any) -> bool:
         """Whether this is a list of masks, or of bools or such lists of which one is computed."""
-        items = self._list_items(value)
+        items = self.list_items(value)
         if not items or all(map(self._is_mask, items)):
             return bool(items)
-        nested = [one for one in items if self._list_items(one) is not None]
-        single = [one for one in items if self._list_items(one) is None]
+        nested = [one for one in items if self.list_items(one) is not None]
+        single = [one for one in items if self.list_items(one) is None]
         if any(kind_of(one) not in BOOLS for one in single):
             return False
         return any(isinstance(one, Number) for one in single) or any(map(self.holds_truths, nested))
@@ -338,7 +327,7 @@ class Creation(Walker):
         given = {**dict(zip(names, args, strict=False)), **keywords}
         if len(args) > len(names) or not set(names[:2]) <= set(given) <= set(names):
             return None
-        masks, choices = (self._list_items(given[name]) or () for name in names[:2])
+        masks, choices = (self.list_items(given[name]) or () for name in names[:2])
         bools = [kind_of(one) in BOOLS for one in masks]
         if not any(bools) or len(masks) != len(choices):
             return None
@@ -353,7 +342,7 @@ class Creation(Walker):
         """The first of the arguments, and of the items of their lists, that is one of several
         numbers or arrays. None if there is none, or if there are more than three: ways multiply.
         """
-        items = [item for one in values for item in (self._list_items(one) or (one,))]
+        items = [item for one in values for item in (self.list_items(one) or (one,))]
         found = {
             id(one): one
             for one in items
@@ -392,7 +381,7 @@ class Creation(Walker):
 
         def call(way: Any) -> Any:
             def given(value: Any) -> Any:
-                items = self._list_items(value)
+                items = self.list_items(value)
                 if items is not None and any(one is chosen for one in items):
                     return Tuple(tuple(way if one is chosen else one for one in items))
                 return way if value is chosen else value
@@ -414,7 +403,7 @@ class Creation(Walker):
                 made.append(change(item, node))
         return made
 
-    def _list_items(self, value: Any) -> tuple[Any, ...] | None:
+    def list_items(self, value: Any) -> tuple[Any, ...] | None:
         """The items of a tuple, or of a list of known length; None of anything else."""
         if isinstance(value, Tuple):
             return value.items
@@ -426,13 +415,13 @@ class Creation(Walker):
 
     def as_array(self, value: Any, node: ast.AST) -> Any:
         """A list of what is computed as an array, anything else as it is."""
-        if self._list_items(value) is None or not self._holds_reals(value):
+        if self.list_items(value) is None or not self._holds_reals(value):
             return value
         return self._stacked(value, node)
 
     def holds_numbers(self, value: Any) -> bool:
         """Whether this is a number or an array, or nested lists of nothing else."""
-        items = self._list_items(value)
+        items = self.list_items(value)
         if items is not None:
             return all(map(self.holds_numbers, items))
         return kind_of(value) is not None or self.is_array(value)
@@ -441,7 +430,7 @@ class Creation(Walker):
         """Whether there is a computed number in nested lists, which is none of the integers that
         are lengths and axes, or an array.
         """
-        items = self._list_items(value)
+        items = self.list_items(value)
         if items is not None:
             return any(map(self._holds_reals, items))
         if isinstance(value, Number):

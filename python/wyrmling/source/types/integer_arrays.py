@@ -17,7 +17,17 @@ import numpy.typing as npt
 
 from ..._core import IndexInput, where
 from ..abstract.masks import recorded_as, spliced
-from ..abstract.values import BOOLS, INTEGERS, Array, Known, Number, Recorded, is_integers, kind_of
+from ..abstract.values import (
+    BOOLS,
+    INTEGERS,
+    Array,
+    Choice,
+    Known,
+    Number,
+    Recorded,
+    is_integers,
+    kind_of,
+)
 
 if TYPE_CHECKING:
     from ..abstract.walker import Walker
@@ -77,26 +87,34 @@ def expect_powers(walker: Walker, args: Sequence[Any], node: ast.AST) -> None:
     if len(args) != 2 or isinstance(args[1], Known) or not all(is_whole(walker, a) for a in args):
         return
     negative = walker.compare("Lt", args[1], Known(0), node)
-    if walker.is_array(args[1]):
+    if walker.is_array(negative):
         negative = walker.array_call(np.any, [negative], {}, node)
     holds = walker.negated(walker.truth(negative, node))
     walker.guard(holds, "an integer to a negative power", node, ValueError)
 
 
 def is_whole(walker: Walker, value: Any) -> bool:
-    """Whether this is an integer of 64 bits or a truth, or an array of them."""
+    """Whether this is an integer of 64 bits or a truth, or an array or list of them."""
     found = walker.array_of(value)
     if isinstance(found, Known):
         return np.can_cast(np.asarray(found.object).dtype, np.int64)
     if isinstance(found, Recorded):
         return found.variable.dtype in (np.int64, np.bool_)
+    items = found.alternatives if isinstance(found, Choice) else walker.list_items(found)
+    if items is not None:
+        return all(is_whole(walker, item) for item in items)
     return is_integers(found) or kind_of(found) in INTEGERS | BOOLS
 
 
-def are_whole(walker: Walker, values: Sequence[Any]) -> bool:
+def are_whole(walker: Walker, function: Any, values: Sequence[Any]) -> bool:
     """Whether integers among these stay integers: there is an array of them, or there are masks and
-    nothing but integers beside them.
+    nothing but integers beside them. What ``where`` chooses by says nothing of that, and what it or
+    ``stack`` is given need be no array.
     """
+    if function is np.where:
+        values = values[1:]
+    if function in (np.where, np.stack):
+        return all(is_whole(walker, value) for value in values)
     if any(is_integer_array(walker, value) for value in values):
         return True
     return any(map(walker.is_array, values)) and all(is_whole(walker, value) for value in values)

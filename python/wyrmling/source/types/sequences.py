@@ -26,7 +26,7 @@ from ..abstract.values import (
     alternatives_of,
     kind_of,
 )
-from ..abstract.walker import LONGEST_UNROLLED, OTHER_LENGTH, Walker
+from ..abstract.walker import LONGEST_UNROLLED, Walker
 from .computed_slices import as_seen
 from .iterators import iterated
 from .numbers import FOLDED
@@ -173,10 +173,7 @@ class Sequences(Walker):
                 self.unknown(None, node, "an array of computed length here", LIST)
             if over.shape[0] > LONGEST_UNROLLED:
                 self.refuse(node, "going through an array here", "use a loop, or slices")
-            self.expect_shapes()
-            length = self.axis_length(over, 0, node).id
-            same = self.compute("equal_int", length, self.constant(over.shape[0]))
-            self.guard(same, OTHER_LENGTH, node)
+            self.constant_of(self.axis_length(over, 0, node), node, "a length")
             return [self.array_item(given, Known(at), node) for at in range(over.shape[0])]
         if (made := iterated(self, over, node)) is not over:
             return self.items(made, node)

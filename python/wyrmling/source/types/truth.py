@@ -168,19 +168,16 @@ class Truth(Walker):
     def _known_truth(self, value: Known, node: ast.AST) -> Any:
         if self.class_of(value) is not None:
             return self._own_truth(value, None, node)
-        if isinstance(value.object, FOLDED) or callable(value.object):
+        if isinstance(value.object, (*FOLDED, np.ndarray)) or callable(value.object):
             return self.fold(bool, [value.object], node)
         if isinstance(value.object, list | dict | set | frozenset):
             return self.compare("NotEq", self.length(value, node), Known(0), node)
-        if isinstance(value.object, np.ndarray):
-            return self.fold(bool, [value.object], node)
         return self.refuse(node, "a condition on this object", "compare it with None")
 
     def _own_truth(self, value: Any, length: int | None, node: ast.AST) -> Any:
         method = self.bound(value, "__bool__", node) if self.class_of(value) else None
         if method is not None:
-            found = self.call(method, [], {}, node)
-            found = self.settled(found, node)
+            found = self.settled(self.call(method, [], {}, node), node)
             if kind_of(found) != "bool":
                 self.leave("__bool__ returns no bool", node)
             return found
@@ -230,6 +227,9 @@ class Truth(Walker):
         whole = whole_beside(left, right), whole_beside(right, left)
         if whole[0] is not left or whole[1] is not right:
             return self.compare(operator, *whole, node)
+        if (is_numpy(left) or is_numpy(right)) and all(map(self.holds_numbers, (left, right))):
+            # NumPy's numbers make an array of a list that they stand beside.
+            return self.array_call(function, [left, right], {}, node)
         alone = [_is_only_itself(one) for one in (left, right)]
         if operator in ("Eq", "NotEq") and any(alone):
             if all(alone):
