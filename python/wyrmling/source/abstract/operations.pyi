@@ -20,11 +20,7 @@ class Operations:
         """Raises the error that names a place in the text (``walker.py``)."""
 
     def decide(
-        self,
-        condition: Any,
-        then: Callable[[], Any],
-        otherwise: Callable[[], Any],
-        node: ast.AST,
+        self, condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any], node: ast.AST
     ) -> Any:
         """The values of two paths as one (``walker.py``)."""
 
@@ -39,7 +35,7 @@ class Operations:
     def call_known(
         self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
-        """What a callable returns that is not written in Python (``builtins.py``)."""
+        """What a callable returns that is not written in Python (``known.py``)."""
 
     def joined_text(self, parts: Sequence[Any]) -> Any:
         """One string of several (``texts.py``)."""
@@ -81,7 +77,7 @@ class Operations:
         """Whether something was printed on a path from there (``texts.py``)."""
 
     def pure(self, found: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
-        """What a function without effects gives, whose arguments are known (``builtins.py``)."""
+        """What a function without effects gives, whose arguments are known (``known.py``)."""
 
     def call_mathematics(
         self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
