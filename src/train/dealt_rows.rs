@@ -65,9 +65,9 @@ impl Among<'_> {
         self.are_together(own, item) && rng.random_range(0..self.rows.groups.len()) > 0
     }
 
-    /// Whether the next item is to be one of these.
+    /// Whether the next item is drawn from these alone.
     #[inline(always)]
-    pub(super) fn is_next<R: Rng>(&self, rng: &mut R) -> bool {
+    pub(super) fn draws_inside<R: Rng>(&self, rng: &mut R) -> bool {
         self.inside == u64::MAX || rng.next_u64() < self.inside
     }
 
@@ -84,9 +84,22 @@ impl Among<'_> {
         let group = self.rows.groups[self.part][(place >> shift) as usize];
         (group << shift) + (place as u32 & ((1 << shift) - 1))
     }
+}
+
+#[cfg(test)]
+impl<'a> Among<'a> {
+    /// The items of a part, of which all draws are to be.
+    pub(super) fn part_of(rows: &'a DealtRows, part: usize) -> Self {
+        Among {
+            drawn: &[],
+            own: 0,
+            rows,
+            part,
+            inside: u64::MAX,
+        }
+    }
 
     /// Whether an item is one of them.
-    #[cfg(test)]
     pub(super) fn has(&self, item: u32) -> bool {
         let group = (item >> self.rows.shift) as usize;
         (self.rows.parts.get(group)).is_some_and(|&part| usize::from(part) == self.part)

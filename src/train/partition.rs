@@ -60,7 +60,7 @@ const BLOCK_BYTES: usize = 1 << 20;
 /// Most parts, unless there are more workers: an item is compared in an epoch with those of its part alone. With
 /// 10 parts NDCG@10 of BPR did not suffer (made-up data like MovieLens 1M, 3 seeds), with 20 it fell from .401 to
 /// .399. That of WARP fell from .409 to .404 with 10, so what draws the hardest items has one part a worker. So has
-/// what draws by weight, of all rows, which fit no cache.
+/// what draws by weight: from all rows, which no cache holds.
 const ENOUGH_PARTS: usize = 16;
 /// Bytes of both tables, at most: of larger ones a block would not fit a cache.
 const MOST_BYTES: usize = 32 << 20;
@@ -75,7 +75,7 @@ pub(super) struct TableLookup<'a> {
 
 /// A column of indices, and the rows that it looks up.
 struct IndexColumn {
-    /// The input.
+    /// The input that has the indices.
     input: usize,
     /// The word of a record that has the index.
     word: usize,
@@ -93,8 +93,9 @@ pub(super) struct Partition {
     first: usize,
     batch: usize,
     columns: [IndexColumn; 2],
-    /// So many items are drawn from, and so many of the draws for a part are of the part.
-    n: usize,
+    /// How many items samplers draw from that draw among those of a block.
+    item_count: usize,
+    /// For each part of items, how many of the draws are of the part ([`DealtRows::drawn_inside`]).
     inside: Vec<u64>,
     /// For the parts of both rows of a sample, where its block is among all: by round, and by worker in
     /// a round.
@@ -177,7 +178,7 @@ impl Partition {
         users.rows.cut();
         let drawn = items.drawn.iter();
         let drawn = drawn.filter_map(|&at| feeds.feeds[at].sampler());
-        let n = drawn.map(Sampler::item_count).max().unwrap_or(0) as usize;
+        let item_count = drawn.map(Sampler::item_count).max().unwrap_or(0) as usize;
         let pairs = (0..parts).flat_map(|first| (0..parts).map(move |second| (first, second)));
         let block = |(first, second)| (second + parts - first) % parts * parts + first;
         Ok(Some(Partition {
@@ -186,7 +187,7 @@ impl Partition {
             first: 0,
             batch,
             columns: [users, items],
-            n,
+            item_count,
             inside: Vec::with_capacity(parts),
             blocks: pairs.map(block).collect(),
         }))
@@ -198,7 +199,7 @@ impl Partition {
         self.first = self.workers * rng.random_range(0..self.parts / self.workers);
         let rows = &mut self.columns[1].rows;
         rows.deal(rng);
-        rows.drawn_inside(self.n, &mut self.inside);
+        rows.drawn_inside(self.item_count, &mut self.inside);
     }
 
     /// The blocks of a worker, one after the other: their samples, and the items of each.

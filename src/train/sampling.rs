@@ -240,7 +240,7 @@ impl Sampler {
     ) -> u32 {
         let known = self.known_to(given);
         if let Items::Uniform { n } = self.items
-            && among.is_next(rng)
+            && among.draws_inside(rng)
         {
             for _ in 0..TRIES {
                 let item = among.item(below(rng, among.count()));

@@ -340,7 +340,7 @@ def test_indices_that_are_variables():
         (IndexError, "integer", ([0.5], 0)),
         (IndexError, "not str", "a"),
         (IndexError, "not float", 1.0),
-        (IndexError, "integer", [1.0]),
+        (IndexError, "got a list of kind 'f'", [1.0]),
         (IndexError, "integer", np.array(["a"])),
         (IndexError, "not complex", 1j),
         (TypeError, "mask", (np.ma.array([0], mask=[True]), 0)),

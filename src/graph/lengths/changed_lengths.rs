@@ -1,12 +1,13 @@
-//! The types that a graph would have if inputs had other lengths.
+//! Whether lengths of a graph's root follow those of an input: the types that it would have if the input had
+//! other lengths.
 //!
-//! Operators infer them from those of their operands. Only what follows a changed input is inferred
+//! Operators infer types from those of their operands. Only what follows a changed input is inferred
 //! anew, in the order of the graph, and no further than types differ: to ask this for each of many
 //! inputs costs no more than what depends on each.
 
 use smallvec::SmallVec;
 
-use crate::array::Type;
+use crate::array::{Shape, Type};
 use crate::graph::order::node_places::NodePlaces;
 use crate::graph::{Kind, Variable};
 use crate::rules::result_type;
@@ -23,11 +24,21 @@ pub(in crate::graph) struct ChangedLengths<'a> {
     /// Types that differ from `types`, and the operators whose types are to be inferred for it: none between calls.
     changed: Vec<Option<Type>>,
     due: Vec<bool>,
+    /// The axes of the root that are asked about.
+    axes: &'a [usize],
+    /// What was found for all inputs of a length along an axis, by axis, length and other length.
+    together: Vec<((usize, usize, usize), Option<bool>)>,
+}
+
+/// The lengths along some axes.
+fn lengths_along(ty: &Type, axes: &[usize]) -> Shape {
+    let along = axes.iter().map(|&axis| ty.shape.get(axis).copied());
+    along.map(|n| n.unwrap_or(0)).collect()
 }
 
 impl<'a> ChangedLengths<'a> {
     /// The nodes below a root, which is the last of them; their values are up to date.
-    pub(in crate::graph) fn new(nodes: &'a [Variable]) -> Self {
+    pub(in crate::graph) fn new(nodes: &'a [Variable], axes: &'a [usize]) -> Self {
         let places = NodePlaces::new(nodes.iter().map(|node| node.0.core()));
         let mut operands = vec![SmallVec::new(); nodes.len()];
         let mut users = vec![SmallVec::new(); nodes.len()];
@@ -48,22 +59,40 @@ impl<'a> ChangedLengths<'a> {
             changed: vec![None; nodes.len()],
             due: vec![false; nodes.len()],
             nodes,
+            axes,
+            together: Vec::new(),
         }
     }
 
-    /// The inputs that have so many elements along an axis.
-    pub(in crate::graph) fn inputs_as_long(&self, axis: usize, length: usize) -> Vec<usize> {
-        let is_as_long = |&&at: &&usize| self.types[at].shape.get(axis) == Some(&length);
-        self.inputs.iter().filter(is_as_long).copied().collect()
+    /// Whether the lengths of the root change with that of an input along an axis. Where an operator refuses
+    /// another length, all inputs of that length get it.
+    pub(in crate::graph) fn follow(&mut self, input: usize, axis: usize) -> bool {
+        let length = self.types[input].shape[axis];
+        let others = [0, 1, length + 1, 2 * length + 2];
+        others.into_iter().filter(|&n| n != length).any(|n| {
+            let found = self.change_with(&[input], axis, n);
+            let found = found.or_else(|| self.change_together(axis, length, n));
+            // No length may be too short where one is enough for an operator, as `x[0]`.
+            found.unwrap_or(n > length)
+        })
     }
 
-    /// The type of the root if some inputs had length `n` along an axis; None if an operator refuses that.
-    pub(in crate::graph) fn root(
-        &mut self,
-        inputs: &[usize],
-        axis: usize,
-        n: usize,
-    ) -> Option<Type> {
+    /// As [`change_with`](Self::change_with), with all inputs of a length along an axis.
+    fn change_together(&mut self, axis: usize, length: usize, n: usize) -> Option<bool> {
+        let key = (axis, length, n);
+        if let Some((_, known)) = self.together.iter().find(|(of, _)| *of == key) {
+            return *known;
+        }
+        let is_as_long = |&&at: &&usize| self.types[at].shape.get(axis) == Some(&length);
+        let inputs: Vec<usize> = self.inputs.iter().filter(is_as_long).copied().collect();
+        let found = self.change_with(&inputs, axis, n);
+        self.together.push((key, found));
+        found
+    }
+
+    /// Whether the lengths of the root change if inputs have length `n` along an axis; None if an operator
+    /// refuses that.
+    fn change_with(&mut self, inputs: &[usize], axis: usize, n: usize) -> Option<bool> {
         let mut waiting = 0;
         let mut touched = Vec::new();
         for &at in inputs {
@@ -86,17 +115,14 @@ impl<'a> ChangedLengths<'a> {
             at += 1;
         }
         let root = self.nodes.len() - 1;
-        let found = fits.then(|| {
-            self.changed[root]
-                .as_ref()
-                .unwrap_or(&self.types[root])
-                .clone()
-        });
+        let now = lengths_along(&self.types[root], self.axes);
+        let other = self.changed[root].as_ref();
+        let differ = other.is_some_and(|ty| lengths_along(ty, self.axes) != now);
         touched.iter().for_each(|&at| self.changed[at] = None);
         if waiting > 0 {
             self.due.fill(false);
         }
-        found
+        fits.then_some(differ)
     }
 
     /// Says that a node has another type, which operators that take it are to be inferred for.

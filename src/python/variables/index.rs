@@ -210,9 +210,11 @@ fn parse<'py>(ndim: usize, key: &Bound<'py, PyAny>) -> PyResult<IndexKey<'py>> {
         return match kind_of(key)? {
             Some('b') => Ok(IndexKey::Other(part(key.clone())?)),
             Some('i' | 'u') => Ok(IndexKey::Rows(key.clone())),
-            _ => Err(PyIndexError::new_err(
-                "index: expected an array of integers or booleans",
-            )),
+            kind => Err(PyIndexError::new_err(format!(
+                "index: expected integers or booleans, got a {} of kind '{}'",
+                type_name(key),
+                kind.unwrap_or('O')
+            ))),
         };
     }
     if key.is_instance_of::<PyRange>() {

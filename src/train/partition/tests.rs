@@ -317,14 +317,7 @@ fn no_part_is_without_rows() {
         for epoch in 0..20 {
             rows.deal(&mut stream(1, 0, epoch));
             for part in 0..4 {
-                let drawn = &[][..];
-                let among = Among {
-                    drawn,
-                    own: 0,
-                    rows: &rows,
-                    part,
-                    inside: u64::MAX,
-                };
+                let among = Among::part_of(&rows, part);
                 assert_eq!(among.count(), 1);
                 assert!(among.has(among.item(0)) && !among.has(4) && !among.has(u32::MAX));
             }
@@ -355,13 +348,7 @@ fn a_sampler_of_fewer_items_than_the_table_has_stays_in_its_own() {
     // Items of one group are in one part; for the other part they are drawn all the same.
     let sampler = Sampler::uniform(3).unwrap();
     for part in 0..2 {
-        let among = Among {
-            drawn: &[],
-            own: 0,
-            rows: &rows,
-            part,
-            inside: u64::MAX,
-        };
+        let among = Among::part_of(&rows, part);
         let items = (0..1000).map(|_| sampler.draw_among(&mut rng, None, &among));
         assert!(items.into_iter().all(|item| item < 3));
     }

@@ -372,10 +372,9 @@ def _has_as_many(now: Any, before: Any) -> bool:
         return len(now.items) == len(before.items)
     if isinstance(now, DictContents):
         return bool(now.keys == before.keys)
-    same = (
-        now.value.shape == before.value.shape if isinstance(now, ArrayContents) else now == before
-    )
-    return bool(same)
+    if isinstance(now, ArrayContents):
+        return bool(now.value.shape == before.value.shape)
+    return bool(now == before)
 
 
 def known_range(over: Range) -> bool:

@@ -261,8 +261,9 @@ class Statements(Walker):
         """What an array becomes by an operator in place, which keeps its shape."""
         made = self.binary(operator, before, value, node)
         given = self.array_of(value)
-        given = getattr(given, "variable", getattr(given, "object", given))
-        if getattr(given, "shape", ()):
+        # What is recorded, and what is known, has its shape in what it holds.
+        held = getattr(given, "variable", getattr(given, "object", given))
+        if getattr(held, "shape", ()):
             made = self.array_call(_in_shape, [made, before], {}, node)
         return made
 

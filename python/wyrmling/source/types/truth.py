@@ -49,7 +49,7 @@ from ..abstract.values import (
 )
 from ..abstract.walker import SETTLES, Walker
 from .numbers import FOLDED, is_numpy
-from .objects import member_of
+from .objects import COMPARED, member_of
 
 COMPARISONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "Lt": ("less", operator.lt),
@@ -60,11 +60,7 @@ COMPARISONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "GtE": ("greater_equal", operator.ge),
 }
 MIRRORED = {"Lt": "Gt", "LtE": "GtE", "Eq": "Eq", "NotEq": "NotEq", "Gt": "Lt", "GtE": "LtE"}
-METHOD = {"Lt": "__lt__", "LtE": "__le__", "Eq": "__eq__"} | {
-    "NotEq": "__ne__",
-    "Gt": "__gt__",
-    "GtE": "__ge__",
-}
+METHOD = {operator: name for name, operator in COMPARED.items()} | {"NotEq": "__ne__"}
 PLAIN_NUMBERS = ("float", "int", "bool")
 SINGLETONS = (type(None), bool, type(NotImplemented), type(Ellipsis))
 """Types all of whose objects are one, or two."""

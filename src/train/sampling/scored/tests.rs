@@ -75,13 +75,7 @@ fn items_are_chosen_among_those_of_a_part() {
     for choice in [warp, Choice::Hardest(100)] {
         let sampler = sampler(&scores, choice);
         for part in 0..2 {
-            let among = Among {
-                drawn: &[],
-                own: 0,
-                rows: &rows,
-                part,
-                inside: u64::MAX,
-            };
+            let among = Among::part_of(&rows, part);
             let (items, ranks) = drawn_among(&sampler, 300, Some(among));
             assert!(items.iter().all(|&item| among.has(item)));
             let best = (0..64).rev().find(|&item| among.has(item)).unwrap();
