@@ -37,6 +37,7 @@ impl<T: Number> Decay<'_, T> {
     }
 
     /// Without the first `count` occurrences.
+    #[inline(always)]
     fn after(self, count: usize) -> Self {
         match self {
             Decay::First(decay, first) => Decay::First(decay, &first[count..]),
@@ -75,11 +76,24 @@ impl<T: Number> AddedRows<T> for Term<&[T]> {
     }
 }
 
-/// A term, and its rows, which are in a table.
+/// A term whose rows are in a table.
 #[derive(Clone, Copy)]
 struct TermInPlace<'a, T> {
     term: Term<&'a [T]>,
-    rows: RowsInPlace<'a>,
+    /// Where the table starts. Asking the table for each row would be a call in the innermost loop.
+    start: *const T,
+    indices: &'a [u32],
+}
+
+impl<'a, T: Number> TermInPlace<'a, T> {
+    #[inline(always)]
+    fn new(term: Term<&'a [T]>, rows: RowsInPlace<'a>) -> Self {
+        TermInPlace {
+            term,
+            start: rows.table.pointer::<T>(),
+            indices: rows.indices,
+        }
+    }
 }
 
 impl<T: Number> AddedRows<T> for TermInPlace<'_, T> {
@@ -93,11 +107,8 @@ impl<T: Number> AddedRows<T> for TermInPlace<'_, T> {
     #[inline(always)]
     unsafe fn row(&self, k: usize, width: usize) -> *const T {
         // SAFETY: there are more than `k` rows, by the condition of this function.
-        let i = unsafe { *self.rows.indices.get_unchecked(k) };
-        self.rows
-            .table
-            .pointer::<T>()
-            .wrapping_add(i as usize * width)
+        let i = unsafe { *self.indices.get_unchecked(k) };
+        self.start.wrapping_add(i as usize * width)
     }
 }
 
@@ -240,10 +251,7 @@ pub(super) unsafe fn rows<T: Number, P: GradientRows<T>>(
         let given = |t| parts.term(p, t);
         let in_place = |t| {
             let rows = parts.in_place(p, t)?;
-            Some(TermInPlace {
-                term: given(t),
-                rows,
-            })
+            Some(TermInPlace::new(given(t), rows))
         };
         if width > 1 && terms == 2 {
             match [0, 1].map(in_place) {

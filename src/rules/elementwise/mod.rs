@@ -22,7 +22,7 @@ use crate::array::{Broadcast, DType, Slice, Type, View, ViewMut, broadcast};
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
 
-use super::{ElementFunction, Ex, Kernel, ScalarFunction, real, same_dtype};
+use super::{ElementFunction, Ex, Kernel, MOST_OPERANDS, ScalarFunction, real, same_dtype};
 pub(super) use map::{LANES, anywhere, map1, map2, map3};
 pub use map::{Map1, Map2, Map3};
 
@@ -64,6 +64,7 @@ pub(crate) fn eval(kernel: Kernel, args: &[View<'_>], mut out: ViewMut<'_>) -> R
     let walk = Broadcast::new(out.shape, args.iter().map(|a| a.shape));
     let run = walk.run();
     let (mut poller, mut outcome) = (Poller::default(), Ok(()));
+    let mut slices = [Slice::F64(&[]); MOST_OPERANDS];
     walk.for_each(|offsets, number| {
         if outcome.is_ok() {
             // An element takes up to a microsecond.
@@ -72,15 +73,11 @@ pub(crate) fn eval(kernel: Kernel, args: &[View<'_>], mut out: ViewMut<'_>) -> R
         if outcome.is_err() {
             return;
         }
-        let slices: smallvec::SmallVec<[Slice<'_>; 3]> = args
-            .iter()
-            .enumerate()
-            .map(|(k, a)| {
-                let count = if walk.is_splat(k) { 1 } else { run };
-                a.data.part(offsets[k], count)
-            })
-            .collect();
-        kernel.apply(&slices, out.data.part(number * run, run));
+        for (k, arg) in args.iter().enumerate() {
+            let count = if walk.is_splat(k) { 1 } else { run };
+            slices[k] = arg.data.part(offsets[k], count);
+        }
+        kernel.apply(&slices[..args.len()], out.data.part(number * run, run));
     });
     outcome
 }

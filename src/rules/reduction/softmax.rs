@@ -89,7 +89,7 @@ multiversion! {
             return total;
         }
         let mut all = T::zero();
-        for sum in sums {
+        for &sum in &sums {
             all += sum;
         }
         all + total

@@ -136,8 +136,8 @@ impl Positives {
                 Err(_) => return KnownItems::NOTHING,
             },
         };
-        match self.starts.get(row..=row + 1) {
-            Some(&[start, end]) => KnownItems {
+        match (self.starts.get(row), self.starts.get(row + 1)) {
+            (Some(&start), Some(&end)) => KnownItems {
                 row: Some((&self.rows, row)),
                 filter: &self.filters[start..end],
                 is_bitmap: 64 * (end - start) >= self.rows.n_items(),
