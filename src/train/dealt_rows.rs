@@ -41,11 +41,36 @@ pub(super) struct Among<'a> {
     pub own: usize,
     pub rows: &'a DealtRows,
     pub part: usize,
-    /// Of how many draws, out of 2⁶⁴, the item is to be one of these ([`DealtRows::drawn_inside`]).
-    pub inside: u64,
+    /// How many places there are to draw, in units of 2⁻¹⁶: those of these items, and others that stand for a draw from
+    /// all.
+    places: u64,
 }
 
-impl Among<'_> {
+/// The binary digits of a number of places that are a fraction.
+const FRACTION: u32 = 16;
+
+impl<'a> Among<'a> {
+    /// Those of a part, of which this share of the draws is to be ([`DealtRows::drawn_inside`]).
+    pub(super) fn new(
+        (drawn, own): (&'a [usize], usize),
+        rows: &'a DealtRows,
+        part: usize,
+        inside: f64,
+    ) -> Self {
+        let count = (rows.groups[part].len() as u64) << rows.shift;
+        let places = match inside > 0.0 {
+            true => (count as f64 / inside * f64::from(1_u32 << FRACTION)) as u64,
+            false => u64::MAX,
+        };
+        Among {
+            drawn,
+            own,
+            rows,
+            part,
+            places,
+        }
+    }
+
     /// Whether it is about what is drawn for this input.
     pub(super) fn is_about(&self, feed: usize) -> bool {
         self.drawn.contains(&feed)
@@ -65,10 +90,10 @@ impl Among<'_> {
         self.are_together(own, item) && rng.random_range(0..self.rows.groups.len()) > 0
     }
 
-    /// Whether the next item is drawn from these alone.
+    /// The place of the next item among these; that of none, if it is to be drawn from all.
     #[inline(always)]
-    pub(super) fn draws_inside<R: Rng>(&self, rng: &mut R) -> bool {
-        self.inside == u64::MAX || rng.next_u64() < self.inside
+    pub(super) fn place<R: Rng>(&self, rng: &mut R) -> u64 {
+        (u128::from(rng.next_u64()) * u128::from(self.places) >> (64 + FRACTION)) as u64
     }
 
     /// How many items there are, counting some behind the last that are none.
@@ -90,13 +115,7 @@ impl Among<'_> {
 impl<'a> Among<'a> {
     /// The items of a part, of which all draws are to be.
     pub(super) fn part_of(rows: &'a DealtRows, part: usize) -> Self {
-        Among {
-            drawn: &[],
-            own: 0,
-            rows,
-            part,
-            inside: u64::MAX,
-        }
+        Among::new((&[], 0), rows, part, 1.0)
     }
 
     /// Whether an item is one of them.
@@ -143,11 +162,11 @@ impl DealtRows {
         2 * self.groups.len() as u64 * u64::from(heaviest) <= all
     }
 
-    /// Of how many draws for a sample of each part, out of 2⁶⁴, the item is to be one of the part, where all others are
+    /// The share of the draws for samples of each part of which the item is to be one of the part, where all others are
     /// drawn from the first `n` rows: so many that each of these comes as often as any other. Parts have samples `a`
     /// and rows `b`, of which a row gets `a / b` draws if all are of the part, and `least` in every part if only
     /// `least * b / a` of them are.
-    pub(super) fn drawn_inside(&self, n: usize, inside: &mut Vec<u64>) {
+    pub(super) fn drawn_inside(&self, n: usize, inside: &mut Vec<f64>) {
         let before = |group: usize| (group << self.shift).min(n);
         let parts = self.groups.iter().map(|groups| {
             let groups = groups.iter().map(|&group| group as usize);
@@ -160,7 +179,7 @@ impl DealtRows {
         });
         let least = parts.clone().fold(f64::INFINITY, f64::min);
         inside.clear();
-        inside.extend(parts.map(|each| (least / each * 2f64.powi(64)) as u64));
+        inside.extend(parts.map(|each| least / each));
     }
 
     /// Gives groups that follow each other to each part, with as many samples as nearly as can be.

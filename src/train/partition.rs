@@ -95,8 +95,8 @@ pub(super) struct Partition {
     columns: [IndexColumn; 2],
     /// How many items samplers draw from that draw among those of a block.
     item_count: usize,
-    /// For each part of items, how many of the draws are of the part ([`DealtRows::drawn_inside`]).
-    inside: Vec<u64>,
+    /// For each part of items, the share of the draws that are of the part ([`DealtRows::drawn_inside`]).
+    inside: Vec<f64>,
     /// For the parts of both rows of a sample, where its block is among all: by round, and by worker in
     /// a round.
     blocks: Vec<usize>,
@@ -220,13 +220,8 @@ impl Partition {
     /// The items of a part.
     fn among(&self, part: usize) -> Among<'_> {
         let items = &self.columns[1];
-        Among {
-            drawn: &items.drawn,
-            own: items.input,
-            rows: &items.rows,
-            part,
-            inside: self.inside[part],
-        }
+        let inputs = (&items.drawn[..], items.input);
+        Among::new(inputs, &items.rows, part, self.inside[part])
     }
 
     /// Divides records of `width` words, by way of `space`, which is as long: each block in the order in which
@@ -267,9 +262,9 @@ impl Partition {
     /// The number of a record's block.
     #[inline(always)]
     fn block(&self, record: &[u32]) -> usize {
-        let columns = self.columns.each_ref();
-        let [first, second] = columns.map(|column| column.rows.part(record[column.word]));
-        self.blocks[first * self.parts + second]
+        let [first, second] = &self.columns;
+        let first = first.rows.part(record[first.word]);
+        self.blocks[first * self.parts + second.rows.part(record[second.word])]
     }
 
     /// Copies records of `N` words to the places of their blocks, one after the other.

@@ -239,14 +239,17 @@ impl Sampler {
         among: &Among<'_>,
     ) -> u32 {
         let known = self.known_to(given);
-        if let Items::Uniform { n } = self.items
-            && among.draws_inside(rng)
-        {
+        if let Items::Uniform { n } = self.items {
+            let mut place = among.place(rng);
             for _ in 0..TRIES {
-                let item = among.item(below(rng, among.count()));
+                if place >= among.count() {
+                    break;
+                }
+                let item = among.item(place);
                 if item < n && !known.contains(item) {
                     return item;
                 }
+                place = below(rng, among.count());
             }
         }
         self.items.draw(rng, known)
