@@ -46,6 +46,18 @@ def test_all_learn_by_all_negatives(sampling: str) -> None:
         assert len(model.recommend(model.fold_in(["jazz-1"]), n=3)) == 3
 
 
+def test_two_threads_learn_by_popularity_what_one_does() -> None:
+    """Of as many users and items that there could be blocks of samples: users would then like the
+    items of the last block of an epoch.
+    """
+    train, test = make_interactions(n_users=3000, n_items=1600, seed=1).split(seed=1)
+    found = []
+    for threads in (1, 2):
+        model = SampledSoftmax(sampling="popularity", epochs=10, num_threads=threads).fit(train)
+        found.append(evaluate(model, test, "ndcg@10", resamples=1)["ndcg@10"])
+    assert found[1] > 0.9 * found[0], found
+
+
 @pytest.mark.parametrize("sampling", KINDS)
 def test_a_run_that_is_resumed_has_the_same_bits(sampling: str, tmp_path: Path) -> None:
     for number, model in enumerate(models(sampling)):

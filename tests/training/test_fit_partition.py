@@ -79,6 +79,30 @@ def test_items_are_drawn_as_often_as_without(given: bool, power: float) -> None:
     assert others.std() < 4 * np.sqrt(expected)
 
 
+def test_two_samplers_of_unlike_numbers_of_items_draw_each_as_often_as_others() -> None:
+    rng = np.random.default_rng(0)
+    users, items = rng.integers(0, USERS, SAMPLES), rng.integers(0, ITEMS, SAMPLES)
+    # A page has 32 of these rows.
+    p, q = wy.Parameter(np.zeros((USERS, 16))), wy.Parameter(np.zeros((ITEMS, 16)))
+    u, i, j, k = (wy.IndexInput([0]) for _ in range(4))
+    few = ITEMS // 8
+    counts = {j: wy.Parameter(np.zeros(ITEMS)), k: wy.Parameter(np.zeros(few))}
+    rows = 0.0 * (p[u] * (q[i] + q[j] + q[k])).sum()
+    wy.fit(
+        rows + sum(count[of].sum() for of, count in counts.items()),
+        {u: users, i: items},
+        sample={j: wy.sampling.Uniform(ITEMS), k: wy.sampling.Uniform(few)},
+        optimizer=wy.SGD(1.0),
+        epochs=40,
+        batch_size=16,
+        threads=2,
+    )
+    for count in counts.values():
+        expected = 40 * SAMPLES / count.value.size
+        # The square of what a count is off, over the variance of draws.
+        assert np.mean((count.value + expected) ** 2) < 2 * expected
+
+
 @pytest.mark.parametrize(("threads", "share"), [(2, 0.15), (4, 0.05)])
 @pytest.mark.parametrize("sampling", ["uniform", "popularity", "in_batch", "custom"])
 def test_what_is_drawn_does_not_depend_on_what_the_sample_is_of(

@@ -238,23 +238,26 @@ def test_items_that_a_sample_has_twice_count_twice() -> None:
 
 @pytest.mark.parametrize("per", ["step", "sample"])
 @pytest.mark.parametrize("shape", [(1,), (1, 3)])
+@pytest.mark.parametrize("is_graph", [False, True])
 @pytest.mark.parametrize("batch_size", [1, 4, 8])
 def test_the_only_row_of_a_parameter_is_used_by_each_sample(
-    per: str, shape: tuple[int, ...], batch_size: int
+    per: str, shape: tuple[int, ...], batch_size: int, is_graph: bool
 ) -> None:
     """As a bias of all: however many samples are computed at once."""
 
     def loss(w: Any, b: Any, i: Any) -> Any:
         return w[i] * 0.5 + b[0].sum() * 0.25
 
-    w, b = wy.Parameter(np.ones(3)), wy.Parameter(np.ones(shape))
-    wy.fit(
-        loss,
-        {"i": [0, 1, 1, 2, 0, 1, 1, 2]},
-        parameters={"w": w, "b": b},
-        optimizer=wy.SGD(lr=LR, l2={b: 0.2}, l2_per=per),
-        batch_size=batch_size,
-    )
+    w, b, x = wy.Parameter(np.ones(3)), wy.Parameter(np.ones(shape)), wy.IndexInput([0])
+    numbers = [0, 1, 1, 2, 0, 1, 1, 2]
+    settings: dict[str, Any] = {
+        "optimizer": wy.SGD(lr=LR, l2={b: 0.2}, l2_per=per),
+        "batch_size": batch_size,
+    }
+    if is_graph:
+        wy.fit(loss(w, b, x), {x: numbers}, **settings)
+    else:
+        wy.fit(loss, {"i": numbers}, parameters={"w": w, "b": b}, **settings)
     want = 1.0
     for _ in range(8 // batch_size):
         times = batch_size if per == "sample" else 1

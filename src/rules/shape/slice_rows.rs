@@ -44,9 +44,14 @@ impl Region {
         let rows = match first {
             None => None,
             Some(first) => match std::mem::replace(first, ALL) {
-                SliceItem::At(i) => {
+                SliceItem::At(i) if n > 1 => {
                     *first = SliceItem::At(0);
                     Some((if i < 0 { i + n } else { i }, 1, 1))
+                }
+                SliceItem::At(_) => {
+                    // The only row is all of them.
+                    *first = SliceItem::At(0);
+                    None
                 }
                 SliceItem::Range { start, stop, step } => {
                     let (start_row, count) = range(start, stop, step, n);
@@ -239,6 +244,7 @@ mod tests {
             (Some(vec![5]), false)
         );
         // Of all rows, or of more than half.
+        assert_eq!(rows(&[At(-1)], 1), (None, true));
         assert_eq!(rows(&[], 8).0, None);
         assert_eq!(rows(&[ALL, At(1)], 8).0, None);
         assert_eq!(rows(&[range(Some(1), None, 1)], 8), (None, false));
