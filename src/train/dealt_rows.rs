@@ -14,6 +14,7 @@ const TOO_MANY: f64 = 0.005;
 const DEALS: usize = 16;
 
 /// Rows by groups, and which part each is in: one part until they are dealt.
+#[derive(Clone)]
 pub(super) struct DealtRows {
     /// The logarithm to base 2 of the number of rows in a group.
     shift: u32,

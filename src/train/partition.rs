@@ -64,11 +64,10 @@ const MOST_SAMPLES: usize = 1 << 22;
 const BLOCK_BYTES: usize = 1 << 20;
 /// Most parts, unless there are more workers: an item is compared in an epoch with those of its part alone. With
 /// 10 parts NDCG@10 of BPR did not suffer (made-up data like MovieLens 1M, 3 seeds), with 20 it fell from .401 to
-/// .399. That of WARP fell from .409 to .404 with 10, so what draws the hardest items has as few as there may be.
+/// .399.
 const ENOUGH_PARTS: usize = 16;
-/// Fewest parts. With 2 NDCG@10 of SampledSoftmax fell from .210 to .204 (made-up data of 3,000 users and 1,600 items, 4
-/// seeds), with 4 it did not.
-const LEAST_PARTS: usize = 4;
+/// Most windows of an epoch, each of which is divided for itself.
+const MOST_WINDOWS: usize = 16;
 /// Bytes of both tables, at most: of larger ones a block would not fit a cache.
 const MOST_BYTES: usize = 32 << 20;
 
@@ -81,6 +80,7 @@ pub(super) struct TableLookup<'a> {
 }
 
 /// A column of indices, and the rows that it looks up.
+#[derive(Clone)]
 struct IndexColumn {
     /// The input that has the indices.
     input: usize,
@@ -92,6 +92,7 @@ struct IndexColumn {
 }
 
 /// How samples are divided among workers. See the [module documentation](self).
+#[derive(Clone)]
 pub(super) struct Partition {
     workers: usize,
     /// Parts of each table, a multiple of the workers.
@@ -138,18 +139,17 @@ impl Partition {
         let size = |table: &Table| table.ty().size() * table.ty().dtype.size();
         let bytes: usize = tables.iter().map(|(_, table)| size(table)).sum();
         let draws_from_others = feeds.draw_from_others(columns[1]);
-        if bytes > MOST_BYTES || feeds.mapped().next().is_some() || draws_from_others {
+        let draws_much = feeds.read_tables() || feeds.draw_several();
+        let is_mapped = feeds.mapped().next().is_some();
+        if bytes > MOST_BYTES || is_mapped || draws_from_others || draws_much {
             return Ok(None);
         }
-        let least = LEAST_PARTS.div_ceil(workers);
         let times = match bytes.div_ceil(BLOCK_BYTES * workers) {
-            times if workers == 1 && (times <= 2 || feeds.read_tables()) => return Ok(None),
-            _ if feeds.read_tables() => least,
-            times => times.clamp(least, (ENOUGH_PARTS / workers).max(least)),
+            ..=2 if workers == 1 => return Ok(None),
+            times => times.clamp(1, (ENOUGH_PARTS / workers).max(1)),
         };
         // Fewer parts, where there are too few rows or samples.
-        let fewer = |&times: &usize| (times > least).then(|| (times / 2).max(least));
-        for times in successors(Some(times), fewer) {
+        for times in successors(Some(times), |times| (*times > 1).then_some(times / 2)) {
             let parts = (workers, workers * times);
             if let Some(partition) = Self::of_parts(feeds, lookups, columns, parts, batch)? {
                 return Ok(Some(partition));
@@ -203,6 +203,12 @@ impl Partition {
         }))
     }
 
+    /// How to divide each window of an epoch of so many samples.
+    pub(super) fn windows(self, samples: usize) -> Vec<Self> {
+        let block = LEAST_BATCHES * self.batch * self.blocks.len();
+        vec![self; (samples / (2 * block)).clamp(1, MOST_WINDOWS)]
+    }
+
     /// Deals the rows of the second table out anew, and begins with any part of the first.
     pub(super) fn deal<R: Rng>(&mut self, rng: &mut R) {
         // A multiple, so that users stay with their worker.
@@ -234,9 +240,15 @@ impl Partition {
         Among::new(inputs, &items.rows, part, self.inside[part])
     }
 
-    /// Divides records of `width` words, by way of `space`, which is as long: each block in the order in which
-    /// its samples were, and last what fills no batch.
-    pub(super) fn divide(&self, records: &mut [u32], width: usize, space: &mut [u32]) -> Rounds {
+    /// Divides records of `width` words, the first of which is sample `start`, by way of `space`, which is as long: each
+    /// block in the order in which its samples were, and last what fills no batch.
+    pub(super) fn divide(
+        &self,
+        start: usize,
+        records: &mut [u32],
+        width: usize,
+        space: &mut [u32],
+    ) -> Rounds {
         let length = (records.len() / width).div_ceil(self.parts).max(1) * width;
         let mut counts = vec![vec![0; self.blocks.len()]; records.len().div_ceil(length)];
         split::all(
@@ -266,7 +278,7 @@ impl Partition {
             },
         );
         let sizes = (0..self.blocks.len()).map(|at| counts.iter().map(|counts| counts[at]).sum());
-        self.whole_batches(space, width, sizes, records)
+        self.whole_batches(start, space, width, sizes, records)
     }
 
     /// The number of a record's block.
@@ -291,6 +303,7 @@ impl Partition {
     /// Copies blocks of these sizes, and behind all of them what fills no whole batch of its block.
     fn whole_batches(
         &self,
+        start: usize,
         blocks: &[u32],
         width: usize,
         sizes: impl Iterator<Item = usize> + Clone,
@@ -300,14 +313,14 @@ impl Partition {
         let (mut from, mut to) = (0, 0);
         let mut left: usize = sizes.clone().map(whole).sum();
         let mut ranges = Vec::with_capacity(self.blocks.len());
-        let rest = left..records.len() / width;
+        let rest = start + left..start + records.len() / width;
         for size in sizes {
             let (middle, end) = (from + whole(size), from + size);
             for (range, to) in [(from..middle, to), (middle..end, left)] {
                 let (range, to) = (range.start * width..range.end * width, to * width);
                 records[to..to + range.len()].copy_from_slice(&blocks[range]);
             }
-            ranges.push(to..to + whole(size));
+            ranges.push(start + to..start + to + whole(size));
             to += whole(size);
             left += size - whole(size);
             from = end;

@@ -28,6 +28,7 @@ use super::shuffle::{BUCKETS, RandomOrder};
 use crate::array::filled;
 use crate::error::Result;
 use crate::reserve::grow;
+use crate::split;
 
 /// Bytes of a window, at least and at most.
 const LEAST_WINDOW: usize = 1 << 20;
@@ -60,10 +61,10 @@ pub(super) struct Samples {
     records: Records,
     /// As many words as the records, where samples are divided among workers.
     space: Vec<u32>,
-    /// How to divide them, if they are.
-    partition: Option<Partition>,
-    /// How those of the window were divided.
-    rounds: Option<Rounds>,
+    /// How to divide them, in as many windows, if they are.
+    partitions: Vec<Partition>,
+    /// How those that are there were divided, for each of these.
+    rounds: Vec<Rounds>,
     order: RandomOrder,
     /// The first bucket that no window had yet.
     next: usize,
@@ -91,7 +92,7 @@ impl Samples {
         };
         let samples = Self::with_window(feeds, window, unit)?;
         Ok(Samples {
-            partition,
+            partitions: partition.map_or(Vec::new(), |one| one.windows(feeds.count)),
             ..samples
         })
     }
@@ -109,8 +110,8 @@ impl Samples {
                 _ => Records::Numbers(filled(room, 0)?),
             },
             space: Vec::new(),
-            partition: None,
-            rounds: None,
+            partitions: Vec::new(),
+            rounds: Vec::new(),
             order: RandomOrder::default(),
             next: 0,
             start: 0,
@@ -135,21 +136,23 @@ impl Samples {
         let bytes = with_records!(&self.records, r => size_of_val(&r[0]), _n => size_of::<u32>());
         self.order = RandomOrder::new(feeds.count, bytes, rng);
         (self.next, self.start, self.ready, self.held) = (0, 0, 0, 0);
-        if let Some(partition) = &mut self.partition {
+        for partition in &mut self.partitions {
             partition.deal(rng);
         }
     }
 
-    /// How the samples of the window were divided among workers, if they were.
-    pub(super) fn divided(&self) -> Option<(&Partition, &Rounds)> {
-        self.partition.as_ref().zip(self.rounds.as_ref())
+    /// How the samples that are there were divided among workers, in windows one after the other; nothing if they
+    /// were not.
+    pub(super) fn divided(&self) -> impl Iterator<Item = (&Partition, &Rounds)> {
+        self.partitions.iter().zip(&self.rounds)
     }
 
-    /// Divides the samples of the window among workers. Samples that are no records stay as they are.
+    /// Divides the samples that are there among workers. Samples that are no records stay as they are.
     fn divide(&mut self) -> Result<()> {
-        let Some(partition) = &self.partition else {
+        let windows = self.partitions.len();
+        if windows == 0 {
             return Ok(());
-        };
+        }
         let (width, records) = match &mut self.records {
             // Two indices are two words.
             Records::Numbers(_) | Records::One(_) => return Ok(()),
@@ -160,7 +163,21 @@ impl Samples {
         if self.space.is_empty() {
             self.space = filled(records.len(), 0)?;
         }
-        self.rounds = Some(partition.divide(records, width, &mut self.space));
+        // Whole batches, but for the last.
+        let length = (records.len() / width).div_ceil(windows);
+        let length = length.next_multiple_of(self.unit);
+        let space = self.space.chunks_mut(length * width);
+        let windows = records.chunks_mut(length * width).zip(space).enumerate();
+        let mut divided: Vec<Option<Rounds>> = self.partitions.iter().map(|_| None).collect();
+        let windows = windows.zip(self.partitions.iter().zip(&mut divided));
+        split::all(
+            windows,
+            |((number, (records, space)), (partition, rounds))| {
+                *rounds = Some(partition.divide(number * length, records, width, space));
+            },
+        );
+        self.rounds.clear();
+        self.rounds.extend(divided.into_iter().flatten());
         Ok(())
     }
 

@@ -215,18 +215,23 @@ impl<'a> Worker<'a> {
     pub(super) fn window(&mut self, samples: &Samples) -> Result<()> {
         let shared = self.shared;
         let _unwinding = StopOnPanic(&shared.failed);
-        let Some((partition, rounds)) = samples.divided() else {
-            return self.stretch(samples, self.part(0..samples.len()), None);
-        };
-        for (turn, (range, among)) in (1..).zip(partition.blocks(rounds, self.number)) {
-            self.stretch(samples, range, Some(among))?;
-            // The rows of the next block are those of other workers now.
-            shared.finished.fetch_add(1, Ordering::AcqRel);
-            if !shared.wait(&shared.finished, turn * shared.workers) {
-                return Ok(());
+        let mut turns = 0;
+        for (partition, rounds) in samples.divided() {
+            for (range, among) in partition.blocks(rounds, self.number) {
+                self.stretch(samples, range, Some(among))?;
+                turns += 1;
+                // The rows of the next block are those of other workers now.
+                shared.finished.fetch_add(1, Ordering::AcqRel);
+                if !shared.wait(&shared.finished, turns * shared.workers) {
+                    return Ok(());
+                }
             }
+            self.stretch(samples, self.part(rounds.rest.clone()), None)?;
         }
-        self.stretch(samples, self.part(rounds.rest.clone()), None)
+        match turns {
+            0 => self.stretch(samples, self.part(0..samples.len()), None),
+            _ => Ok(()),
+        }
     }
 
     /// Trains on some samples of a window, drawing `among` some items.
@@ -262,7 +267,7 @@ impl<'a> Worker<'a> {
                 let state = (&mut *rng, &mut *self.orders);
                 // SAFETY: `fit` holds the locks of all tables that are trained or read, as its `access`
                 // says.
-                let drawn = unsafe { feeds.draw_scored(among, count, state, &mut self.staged) };
+                let drawn = unsafe { feeds.draw_scored(count, state, &mut self.staged) };
                 if shared.goes_on(drawn)?.is_none() {
                     return Ok(());
                 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::drawer::Drawer;
+use super::drawer::{DrawRows, Drawer};
 use super::feeds::{Feed, Feeds};
 use super::input_buffer::InputBuffer;
 use crate::array::{Shape, Slice};
@@ -48,18 +48,13 @@ impl Feeds {
                     rows.stage(k, count, buffers, |buffers, spans, items| {
                         let given = of(buffers, *given, count);
                         if let Some(among) = among {
-                            for k in 0..count {
+                            for (k, item) in items.iter_mut().enumerate() {
                                 let user = given.map(|users| users[k]);
-                                for item in &mut items[spans.of(k)] {
-                                    *item = sampler.draw_among(rng, user, &among);
-                                }
+                                *item = sampler.draw_among(rng, user, &among);
                             }
-                            if let Spans::Rows(each) = spans {
-                                let own = &buffers[among.own].indices()[..count];
-                                let users = given;
-                                let draws = BlockDraws { own, users, each };
-                                draws.exchange(sampler, &among, rng, items);
-                            }
+                            let own = &buffers[among.own].indices()[..count];
+                            let draws = BlockDraws { own, users: given };
+                            draws.exchange(sampler, &among, rng, items);
                             return Ok(());
                         }
                         match (spans, given) {
@@ -156,6 +151,15 @@ impl Feeds {
         })
     }
 
+    /// Whether a sample has more than one item of a sampler.
+    pub(in crate::train) fn draw_several(&self) -> bool {
+        let several = |feed: &Feed| match feed {
+            Feed::Drawn { rows, .. } => !matches!(rows, DrawRows::Fixed(1)),
+            _ => false,
+        };
+        self.feeds.iter().any(several)
+    }
+
     /// The tables that samplers read.
     pub(in crate::train) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.scored().flat_map(|sampler| sampler.tables())
@@ -180,8 +184,7 @@ impl Feeds {
         self.scored().map(|sampler| sampler.orders()).collect()
     }
 
-    /// Draws what depends on the parameters, for `count` samples whose columns are in `buffers`, `among`
-    /// some items, where these are about their input.
+    /// Draws what depends on the parameters, for `count` samples whose columns are in `buffers`.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) if there is not the memory, and [`Error::Interrupted`](crate::Error::Interrupted).
@@ -190,7 +193,6 @@ impl Feeds {
     /// The locks of [`tables`](Self::tables) are held.
     pub(in crate::train) unsafe fn draw_scored<R: rand::Rng>(
         &self,
-        among: Option<Among<'_>>,
         count: usize,
         (rng, orders): (&mut R, &mut [FactorOrders]),
         buffers: &mut [InputBuffer],
@@ -221,9 +223,6 @@ impl Feeds {
             };
             let drawn = rows.stage(k, count, buffers, |buffers, spans, items| {
                 let samples = ScoredSamples {
-                    among: among
-                        .filter(|among| among.is_about(k))
-                        .map(|among| (among, &buffers[among.own].indices()[..count])),
                     users: &buffers[*user].indices()[..count],
                     items: of(buffers, *item, count),
                     spans,

@@ -12,13 +12,11 @@ use crate::train::dealt_rows::Among;
 /// How many others are tried for an exchange.
 const TRIES: usize = 4;
 
-/// What was drawn of a block.
+/// What an item was drawn for of a block.
 pub(in crate::train) struct BlockDraws<'a> {
     /// The item of each sample.
     pub own: &'a [u32],
     pub users: Option<&'a [u32]>,
-    /// How many items were drawn for each sample.
-    pub each: usize,
 }
 
 impl BlockDraws<'_> {
@@ -36,16 +34,14 @@ impl BlockDraws<'_> {
             !among.are_together(self.own[sample], item) && !sampler.known_to(user).contains(item)
         };
         for (sample, &own) in self.own.iter().enumerate() {
-            for at in sample * self.each..(sample + 1) * self.each {
-                if !among.is_too_many(own, items[at], rng) {
-                    continue;
-                }
-                for _ in 0..TRIES {
-                    let other = below(rng, items.len() as u64) as usize;
-                    if fits(other / self.each, items[at]) && fits(sample, items[other]) {
-                        items.swap(at, other);
-                        break;
-                    }
+            if !among.is_too_many(own, items[sample], rng) {
+                continue;
+            }
+            for _ in 0..TRIES {
+                let other = below(rng, items.len() as u64) as usize;
+                if fits(other, items[sample]) && fits(sample, items[other]) {
+                    items.swap(sample, other);
+                    break;
                 }
             }
         }

@@ -86,7 +86,6 @@ impl<'a> Negatives<'a> {
         let item_count = self.sampler.base().item_count();
         check_indices(|| "items".into(), items, item_count as usize)?;
         let samples = ScoredSamples {
-            among: None,
             users,
             items: Some(items),
             spans: Spans::Rows(each),

@@ -15,7 +15,6 @@ use crate::interrupt::Poller;
 use crate::simd::{self, multiversion};
 use crate::table::Table;
 use crate::table::moves::{self, Relaxed};
-use crate::train::dealt_rows::Among;
 use crate::train::spans::Spans;
 
 /// About how many nanoseconds it takes to draw an item and to compute its score.
@@ -54,10 +53,6 @@ pub enum Choice {
 /// A score is `users[u] · items[i] + bias[i]`, computed by the vectors as they are when a batch is staged:
 /// a batch with such a sampler is staged by itself, so that its scores are as old as its gradients.
 ///
-/// Where workers have blocks of samples, the first two draw among the
-/// items of the block, which are dealt at random, so that a rank is estimated as among all. Those of a sample's own
-/// group would come too often, and are mostly drawn again, from all.
-///
 /// Limits: WARP draws one item a sample; the vectors of users and items have one element type.
 #[derive(Debug)]
 pub struct ScoredSampler {
@@ -71,8 +66,6 @@ pub struct ScoredSampler {
 /// The samples for which items are drawn: as many as there are users.
 #[derive(Clone, Copy)]
 pub(in crate::train) struct ScoredSamples<'a> {
-    /// The items to draw from, if not all, and what each sample is of.
-    pub among: Option<(Among<'a>, &'a [u32])>,
     pub users: &'a [u32],
     /// Their items, for a choice that [compares](ScoredSampler::compares).
     pub items: Option<&'a [u32]>,
@@ -256,15 +249,7 @@ impl ScoredSampler {
                     product + moves::load(bias.wrapping_add(item as usize))
                 })
             };
-            let draw = |rng: &mut R| {
-                if let Some((among, own)) = &samples.among {
-                    let item = self.base.draw_among(rng, Some(user), among);
-                    if !among.is_too_many(own[k], item, rng) {
-                        return item;
-                    }
-                }
-                self.base.draw(rng, Some(user))
-            };
+            let draw = |rng: &mut R| self.base.draw(rng, Some(user));
             let items = &mut draws.items[samples.spans.of(k)];
             match self.choice {
                 Choice::Warp { margin, most } => {

@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 use super::*;
 use crate::array::{Array, Dense};
 use crate::interrupt;
-use crate::train::dealt_rows::DealtRows;
 use crate::train::sampling::stream;
 
 fn table(shape: &[usize], numbers: &[f32]) -> Arc<Table> {
@@ -27,27 +26,12 @@ fn sampler(scores: &[f32], choice: Choice) -> ScoredSampler {
 }
 
 fn drawn(sampler: &ScoredSampler, count: usize) -> (Vec<u32>, Vec<f32>) {
-    drawn_among(sampler, count, None)
+    try_drawn(sampler, count).unwrap()
 }
 
-fn drawn_among(
-    sampler: &ScoredSampler,
-    count: usize,
-    among: Option<Among<'_>>,
-) -> (Vec<u32>, Vec<f32>) {
-    try_drawn(sampler, count, among).unwrap()
-}
-
-fn try_drawn(
-    sampler: &ScoredSampler,
-    count: usize,
-    among: Option<Among<'_>>,
-) -> Result<(Vec<u32>, Vec<f32>)> {
+fn try_drawn(sampler: &ScoredSampler, count: usize) -> Result<(Vec<u32>, Vec<f32>)> {
     let (mut items, mut ranks) = (vec![9; count], vec![9.0; count]);
-    // They are of items of another part.
-    let own = vec![u32::MAX; count];
     let samples = ScoredSamples {
-        among: among.map(|among| (among, &*own)),
         users: &vec![0; count],
         items: Some(&vec![0; count]),
         spans: Spans::Rows(1),
@@ -60,36 +44,6 @@ fn try_drawn(
     // SAFETY: the users and items are rows; nobody else has the tables.
     unsafe { sampler.fill(state, samples, draws) }?;
     Ok((items, ranks))
-}
-
-#[test]
-fn items_are_chosen_among_those_of_a_part() {
-    // Of 64 items the first is the sample's; scores rise with the number.
-    let scores: Vec<f32> = (0..64u8).map(f32::from).collect();
-    let mut rows = DealtRows::new(vec![1; 64], 0, 2).unwrap();
-    rows.deal(&mut stream(4, 0, 0));
-    let warp = Choice::Warp {
-        margin: 1.0,
-        most: 100,
-    };
-    for choice in [warp, Choice::Hardest(100)] {
-        let sampler = sampler(&scores, choice);
-        for part in 0..2 {
-            let among = Among::part_of(&rows, part);
-            let (items, ranks) = drawn_among(&sampler, 300, Some(among));
-            assert!(items.iter().all(|&item| among.has(item)));
-            let best = (0..64).rev().find(|&item| among.has(item)).unwrap();
-            match choice {
-                // A draw that violates the order is the first, and the rank is that among all items.
-                Choice::Warp { .. } => {
-                    assert!(ranks.iter().all(|&rank| rank == 63.0));
-                    let each = (1..64).filter(|item| among.has(*item));
-                    assert!(each.clone().all(|item| items.contains(&item)));
-                }
-                _ => assert!(items.iter().filter(|&&item| item == best).count() > 250),
-            }
-        }
-    }
 }
 
 #[test]
@@ -138,7 +92,7 @@ fn a_search_that_finds_nothing_can_be_ended() {
     for choice in [Choice::Warp { margin, most }, Choice::Hardest(most)] {
         let sampler = sampler(&[9.0, 0.0, 0.0], choice);
         let stop = AtomicBool::new(true);
-        let draw = || try_drawn(&sampler, 1, None);
+        let draw = || try_drawn(&sampler, 1);
         let ended = interrupt::with_stop_flag(&stop, draw);
         assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
     }
