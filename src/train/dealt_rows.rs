@@ -94,7 +94,7 @@ impl<'a> Among<'a> {
     /// The place of the next item among these; that of none, if it is to be drawn from all.
     #[inline(always)]
     pub(super) fn place<R: Rng>(&self, rng: &mut R) -> u64 {
-        (u128::from(rng.next_u64()) * u128::from(self.places) >> (64 + FRACTION)) as u64
+        ((u128::from(rng.next_u64()) * u128::from(self.places)) >> (64 + FRACTION)) as u64
     }
 
     /// How many items there are, counting some behind the last that are none.
