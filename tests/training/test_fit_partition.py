@@ -165,8 +165,9 @@ def test_no_update_is_lost_but_at_the_end_of_an_epoch(threads: int) -> None:
         batch_size=batch_size,
         threads=threads,
     )
-    # What fills no batch of its block may race: less than a batch in each of threads² blocks.
-    racing = epochs * threads**2 * batch_size
+    # What fills no batch of its block may race: less than a batch in each of threads² blocks of
+    # up to 16 windows.
+    racing = epochs * 16 * threads**2 * batch_size
     count = epochs * len(users)
     assert 0 <= count + of_users.value[:, 0].sum() < racing
     assert 0 <= 2 * count + of_items.value[:, 0].sum() < 2 * racing
@@ -205,13 +206,11 @@ def test_one_thread_gives_equal_bits_and_goes_on_with_any_epoch(deterministic: b
         assert np.array_equal(a, c)
 
 
-def test_tables_beyond_the_cache_are_trained_in_blocks_unless_deterministic() -> None:
+def test_one_thread_trains_in_the_same_order_whether_deterministic_or_not() -> None:
     rng = np.random.default_rng(1)
     start = [rng.normal(0, 0.1, (rows, 512)).astype(np.float32) for rows in (USERS, ITEMS)]
-    blocks, whole = start.copy(), start.copy()
-    trained(0, 3, False, blocks)
-    trained(0, 3, True, whole)
-    for a, b in zip(blocks, whole, strict=True):
-        assert not np.array_equal(a, b)
-        # Another order of the same samples: what was learnt is alike.
-        assert np.linalg.norm(a - b) < 0.5 * np.linalg.norm(b)
+    one, other = start.copy(), start.copy()
+    trained(0, 3, False, one)
+    trained(0, 3, True, other)
+    for a, b in zip(one, other, strict=True):
+        assert np.array_equal(a, b)
