@@ -115,7 +115,7 @@ fn allocations(program: &Program, fit: &Fit, optimizer: &Optimizer) -> usize {
     least
 }
 
-/// Compares epochs of 160 and of 600 steps, and of a short one more.
+/// Compares epochs of 1,100 and of 2,200 steps, which have as many windows, and of a short one more.
 fn check(program: &Program, rows: impl Fn(usize) -> Vec<(u64, Source)>) {
     const BATCH: usize = 10;
     let plain = Settings::new(0.01);
@@ -150,7 +150,7 @@ fn check(program: &Program, rows: impl Fn(usize) -> Vec<(u64, Source)>) {
     ];
     for (rule, settings) in rules {
         for (threads, deterministic) in [(1, false), (2, false), (2, true)] {
-            let [few, many] = [160, 600].map(|steps| {
+            let [few, many] = [1100, 2200].map(|steps| {
                 let fit = Fit {
                     sources: rows(steps * BATCH + 3),
                     epochs: 0..EPOCHS,
