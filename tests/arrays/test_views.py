@@ -208,6 +208,7 @@ def compare(plain, traced):
 @settings(max_examples=500)
 @example((3,), [("take", 0, "first"), ("take", 1, "other half")])  # of a number: no axis
 @example((3,), [("take", 0, "backwards"), ("take", 1, IN_C_ORDER), ("set", 0, "-1")])
+@example((3,), [("take", 0, "fliplr"), ("take", 1, IN_C_ORDER), ("set", 0, "-1")])
 @example((3,), [("take", 0, "iterated"), ("take", 1, "repeat")])
 @given(st.sampled_from([(3,), (2, 3), (3, 3), (2, 2, 3)]), steps)
 def test_programs_of_views(shape, program):
