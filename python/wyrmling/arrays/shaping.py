@@ -384,7 +384,7 @@ def astype(
     if not copy and isinstance(x, Variable) and x.dtype == found:
         if order not in ("C", "F") or x.ndim == 0:
             return x
-        # Along one axis it is a copy where ``ravel`` makes one, whatever axes of length 1 there are.
+        # Along one axis, beside those of length 1, it is a copy where ``ravel`` makes one.
         axes = sum(length != 1 for length in x.value.shape)
         return reshape(x.ravel() if axes <= 1 else x, x.shape)
     if found.kind in "iu":
