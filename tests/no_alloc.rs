@@ -115,7 +115,7 @@ fn allocations(program: &Program, fit: &Fit, optimizer: &Optimizer) -> usize {
     least
 }
 
-/// Compares epochs of 1,100 and of 2,200 steps, which have as many windows, and of a short one more.
+/// Compares epochs of 1,100 and of 2,200 steps, which have as many stretches, and of a short one more.
 fn check(program: &Program, rows: impl Fn(usize) -> Vec<(u64, Source)>) {
     const BATCH: usize = 10;
     let plain = Settings::new(0.01);

@@ -43,8 +43,9 @@ unsafe fn product<T: Number>(term: &Term<&[T]>, k: usize, width: usize) -> Scale
     }
 }
 
-/// The gradient of distinct row `k`, and how often the row occurs. The gradient is where it stands
-/// if it is a single product, else summed in `sum`. `part` is the part in which the row before occurred first; it advances to that of this row.
+/// The gradient of distinct row `k`, and how often the row occurs. The gradient is where it stands if it is a single
+/// product, else summed in `sum`. `part` is the part in which the row before occurred first; it advances to that of
+/// this row.
 ///
 /// # Safety
 /// Terms have all rows of their parts, as long as `sum`, which is `WIDTH` if that is not 0.

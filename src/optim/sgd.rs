@@ -80,7 +80,8 @@ impl<T: Number> AddedRows<T> for Term<&[T]> {
 #[derive(Clone, Copy)]
 struct TermInPlace<'a, T> {
     term: Term<&'a [T]>,
-    /// Where the table starts. Asking the table for each row would be a call in the innermost loop.
+    /// Where the table starts, which is borrowed as long as `indices`. Asking the table for each row would be a call
+    /// in the innermost loop.
     start: *const T,
     indices: &'a [u32],
 }
@@ -232,8 +233,8 @@ unsafe fn add_numbers<T: Number>(
 ///
 /// # Safety
 /// All indices are rows of the table, and each term has one of its width for each index: those in other tables are
-/// rows of these, which have numbers of type `T`. Others use all of these tables by moves, if at all. Rows of one number
-/// are not in other tables.
+/// rows of these, which have numbers of type `T`. Others use all of these tables by moves, if at all. Rows of one
+/// number are not in other tables.
 pub(super) unsafe fn rows<T: Number, P: GradientRows<T>>(
     table: &Table,
     lr: f64,

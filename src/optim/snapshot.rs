@@ -69,10 +69,10 @@ impl Optimizer {
     /// rule, in the place of what there is for its table.
     ///
     /// # Errors
-    /// [`Error::Shape`] or [`Error::Type`] if the arrays are not those that the rule keeps of
-    /// such a table, [`Error::Value`] if they have numbers that no training leaves: negative sums of squares,
-    /// or numbers of steps that are not whole; [`Error::State`] if the parameter is being trained, by what goes on with the state
-    /// that there is; [`Error::Memory`] if there is not the memory. Nothing is changed then.
+    /// [`Error::Shape`] or [`Error::Type`] if the arrays are not those that the rule keeps of such a table,
+    /// [`Error::Value`] if they have numbers that no training leaves: negative sums of squares, or numbers of steps
+    /// that are not whole; [`Error::State`] if the parameter is being trained, by what goes on with the state that
+    /// there is; [`Error::Memory`] if there is not the memory. Nothing is changed then.
     pub fn restore(&self, snapshot: &Snapshot) -> Result<()> {
         let Snapshot { table, slots } = snapshot;
         let slots: Vec<View<'_>> = slots.iter().map(Array::view).collect();

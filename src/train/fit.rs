@@ -346,10 +346,10 @@ fn access(workers: usize, calls_out: bool) -> Access {
     }
 }
 
-/// Runs the window of an epoch that is there on all workers. If several fail, the error is that of the
-/// worker with the lowest number. A single worker runs in the pool, too: operators that run in a pool do not split their
-/// work among threads. Each worker has a thread of the pool for itself: one that was queued there might be begun by a
-/// thread that waits within an operator of the caller's which uses rayon, and workers wait for each other.
+/// Runs the window of an epoch that is there on all workers. If several fail, the error is that of the worker with the
+/// lowest number. A single worker runs in the pool, too: operators that run in a pool do not split their work among
+/// threads. Each worker has a thread of the pool for itself: one that was queued there might be begun by a thread that
+/// waits within an operator of the caller's which uses rayon, and workers wait for each other.
 fn run_window(crew: &mut [Worker<'_>], pool: &rayon::ThreadPool, samples: &Samples) -> Result<()> {
     // The caller's own operators run in the workers. If one asks for a table of this run, it gets an
     // error: it would wait for itself.

@@ -1,36 +1,36 @@
 //! Which samples workers train at the same time, and one after the other: blocks of samples that use other
 //! rows of the tables.
 //!
-//! Workers may update the same rows at the same time (Hogwild). Where tables are small, most rows were
-//! written last by another worker, whose core has their cache lines, and waiting for these takes longer
-//! than the arithmetic. So samples are divided by two of their indices, a user and an item, say. Rows of both tables are
-//! dealt out, in as many parts as there are workers. In a round the samples of each part of users and of one part of items
-//! are a block; in the next round users have the next part of items. Workers train blocks of one round at a time, so no two
-//! share a row. That is the stratified gradient descent of R. Gemulla, E. Nijkamp, P. J. Haas and Y. Sismanis,
-//! *Large-scale matrix factorization with distributed stochastic gradient descent* (KDD 2011).
+//! Workers may update the same rows at the same time (Hogwild). Where tables are small, most rows were written last by
+//! another worker, whose core has their cache lines, and waiting for these takes longer than the arithmetic. So samples
+//! are divided by two of their indices, a user and an item, say. Rows of both tables are dealt out, in as many parts as
+//! there are workers. In a round the samples of each part of users and of one part of items are a block; in the next
+//! round users have the next part of items. Workers train blocks of one round at a time, so no two share a row. That is
+//! the stratified gradient descent of R. Gemulla, E. Nijkamp, P. J. Haas and Y. Sismanis, *Large-scale matrix
+//! factorization with distributed stochastic gradient descent* (KDD 2011).
 //!
 //! What samplers draw for the same table, all items alike, is mostly drawn from the items of the block, too; draws of
-//! items of a sample's own group are [exchanged](super::sampling::exchanged). Parts of items have as many
-//! samples, as nearly as can be, so a part with items that many users had has few others, each of which would be drawn
-//! too often. So a share of the draws is of all items, by which each comes as often as any other.
+//! items of a sample's own group are [exchanged](super::sampling::exchanged). Parts of items have as many samples, as
+//! nearly as can be, so a part with items that many users had has few others, each of which would be drawn too often.
+//! So a share of the draws is of all items, by which each comes as often as any other.
 //!
-//! In a round users of a part have items of one part alone, and compare them with each other. To compare all with all an
-//! epoch is cut into [windows](Partition::windows), in each of which items are dealt anew, at random: with two parts and
-//! one window NDCG@10 of two threads fell by .003 for WARP and SampledSoftmax (MovieLens 100K, 12 splits), with four parts by .005
-//! to .008. There are blocks only where all that is compared is drawn from the block, and only where a sample has one
-//! draw that does not read the model, so that little is computed: others are as fast without.
+//! In a round users of a part have items of one part alone, and compare them with each other. To compare all with all
+//! an epoch is cut into [stretches](Partition::for_stretches), for each of which items are dealt anew, at random: with
+//! one stretch NDCG@10 of two threads fell by .003 for WARP and SampledSoftmax (MovieLens 100K, 12 splits). There are
+//! blocks only where all that is compared is drawn from the block, and only where a sample has one draw that does not
+//! read the model, so that little is computed: others are as fast without.
 //!
 //! Rows that share a cache line, such as biases, are dealt together, as a group. Groups of items are a page:
-//! processors fetch lines that follow those in use, but none of another page. Users are cut into ranges, which
-//! meet at few rows, and stay where they are, as do the cache lines of their rows.
+//! processors fetch lines that follow those in use, but none of another page. Users are cut into ranges, which meet at
+//! few rows, and stay where they are, as do the cache lines of their rows.
 //!
-//! Limits: samples that fill no whole batch of their block are trained at the end of the window, by all workers as they
-//! come. Other tables are shared as before. Long epochs and large tables are left alone, and so are samples that are not
-//! shuffled as records ([`samples`](super::samples)), and those that are drawn
-//! from: from the batch ([`in_batch`](super::sampling::in_batch)), or by a sampler of the caller's own that sees their
-//! items, which would be those of the block alone. So are tables for which rows are drawn in another way than all alike,
-//! since of a group of much weight too many draws would have to be exchanged, or by samplers of unlike numbers of rows,
-//! of which one share of draws from all is right for one.
+//! Limits: samples that fill no whole batch of their block are trained at the end of the stretch, by all workers as
+//! they come. Other tables are shared as before. Left alone are long epochs, large tables, samples that are not
+//! shuffled as records ([`samples`](super::samples)), and those that are drawn from: from the batch
+//! ([`in_batch`](super::sampling::in_batch)), or by a sampler of the caller's own that sees their items, which would
+//! be those of the block alone. So are tables for which rows are drawn in another way than all alike, since of a group
+//! of much weight too many draws would have to be exchanged, or by samplers of unlike numbers of rows, since a share
+//! of draws from all is right for one number.
 
 use std::ops::Range;
 
@@ -52,12 +52,14 @@ const PAGE: usize = 1 << 12;
 const LEAST_GROUPS: usize = 8;
 /// Batches that a block has, at least, on average, so that few samples are left for the end.
 const LEAST_BATCHES: usize = 8;
+/// Batches that a block has, about, in an epoch of several stretches.
+const BATCHES: usize = 16;
 /// Most parts: one is numbered by a byte.
 const MOST_PARTS: usize = 1 << 8;
 /// Most samples: there is a second list of them.
 const MOST_SAMPLES: usize = 1 << 22;
-/// Most windows of an epoch, each of which is divided for itself.
-const MOST_WINDOWS: usize = 16;
+/// Most stretches of an epoch, each of which is divided for itself.
+const MOST_STRETCHES: usize = 16;
 /// Bytes of both tables, at most.
 const MOST_BYTES: usize = 32 << 20;
 
@@ -97,7 +99,8 @@ pub(super) struct Partition {
     blocks: Vec<usize>,
 }
 
-/// Where the samples of a window are, after they were divided.
+/// Where the samples of a stretch are, after they were divided.
+#[derive(Clone, Default)]
 pub(super) struct Rounds {
     /// Those of each part of users in each round, those of a round one after the other.
     blocks: Vec<Range<usize>>,
@@ -164,10 +167,10 @@ impl Partition {
         }))
     }
 
-    /// How to divide each window of an epoch of so many samples.
-    pub(super) fn windows(self, samples: usize) -> Vec<Self> {
-        let block = LEAST_BATCHES * self.batch * self.blocks.len();
-        vec![self; (samples / (2 * block)).clamp(1, MOST_WINDOWS)]
+    /// One for each stretch of an epoch of so many samples.
+    pub(super) fn for_stretches(self, samples: usize) -> Vec<Self> {
+        let each = BATCHES * self.batch * self.blocks.len();
+        vec![self; (samples / each).clamp(1, MOST_STRETCHES)]
     }
 
     /// Deals the rows of the second table out anew.
@@ -196,8 +199,8 @@ impl Partition {
         Among::new(inputs, &items.rows, part, self.inside[part])
     }
 
-    /// Divides records of `width` words, the first of which is sample `start`, by way of `space`, which is as long: each
-    /// block in the order in which its samples were, and last what fills no batch.
+    /// Divides records of `width` words, the first of which is sample `start`, by way of `space`, which is as long:
+    /// each block in the order in which its samples were, and last what fills no batch.
     pub(super) fn divide(
         &self,
         start: usize,
@@ -288,8 +291,8 @@ impl Partition {
     }
 }
 
-/// The first two columns of one index a sample that are looked up, in different tables, that of which rows are drawn too
-/// at last; `None` if others are drawn than a block has.
+/// The first two columns of one index a sample that are looked up, in different tables; last that for whose table rows
+/// are drawn, too. `None` if rows of both tables are drawn, or others than a block has.
 fn columns(feeds: &Feeds, lookups: &[TableLookup<'_>]) -> Option<[usize; 2]> {
     let is_column = |at: &usize| match &feeds.feeds[*at] {
         Feed::Column { data, .. } => {
@@ -305,17 +308,18 @@ fn columns(feeds: &Feeds, lookups: &[TableLookup<'_>]) -> Option<[usize; 2]> {
         true => [second, first],
         false => [first, second],
     };
+    // How many rows are drawn from, all alike.
     let count = |at: usize| {
         let sampler = feeds.feeds[at].sampler();
-        sampler
-            .filter(|sampler| !sampler.is_weighted())
-            .map(Sampler::item_count)
+        let uniform = sampler.filter(|sampler| !sampler.is_weighted());
+        uniform.map(Sampler::item_count)
     };
     let mut counts = drawn(feeds, lookups, second).map(count);
-    let are_inside = counts
-        .next()
-        .is_none_or(|one| one.is_some() && counts.all(|other| other == one));
-    (are_inside && !is_drawn(first)).then_some([first, second])
+    let are_alike = match counts.next() {
+        Some(one) => one.is_some() && counts.all(|other| other == one),
+        None => true,
+    };
+    (are_alike && !is_drawn(first)).then_some([first, second])
 }
 
 /// Inputs that are drawn, for a table in which an input is looked up.

@@ -9,6 +9,9 @@
 //! there at a time: some buckets of the [order](super::shuffle), for which all columns are read in
 //! sequence, once a window. The order is that of all at once.
 //!
+//! Where workers have [blocks](super::partition) of samples, the epoch is one window, whose records are divided,
+//! stretch by stretch, each by a partition of its own.
+//!
 //! Limits: a record has up to four words of 32 bits; records take that much memory beside the columns, twice
 //! where they are divided among workers ([`partition`](super::partition)).
 //! A window has a quarter of the samples, or 256 MiB of records if that is less. Of larger samples the
@@ -61,9 +64,9 @@ pub(super) struct Samples {
     records: Records,
     /// As many words as the records, where samples are divided among workers.
     space: Vec<u32>,
-    /// How to divide them, in as many windows, if they are.
+    /// How to divide each stretch of them, if they are.
     partitions: Vec<Partition>,
-    /// How those that are there were divided, for each of these.
+    /// How each stretch of those that are there was divided.
     rounds: Vec<Rounds>,
     order: RandomOrder,
     /// The first bucket that no window had yet.
@@ -92,7 +95,7 @@ impl Samples {
         };
         let samples = Self::with_window(feeds, window, unit)?;
         Ok(Samples {
-            partitions: partition.map_or(Vec::new(), |one| one.windows(feeds.count)),
+            partitions: partition.map_or(Vec::new(), |one| one.for_stretches(feeds.count)),
             ..samples
         })
     }
@@ -141,16 +144,20 @@ impl Samples {
         }
     }
 
-    /// How the samples that are there were divided among workers, in windows one after the other; nothing if they
-    /// were not.
+    /// Whether the samples that are there were divided among workers.
+    pub(super) fn are_divided(&self) -> bool {
+        !self.rounds.is_empty()
+    }
+
+    /// How each stretch of the samples that are there was divided.
     pub(super) fn divided(&self) -> impl Iterator<Item = (&Partition, &Rounds)> {
         self.partitions.iter().zip(&self.rounds)
     }
 
     /// Divides the samples that are there among workers. Samples that are no records stay as they are.
     fn divide(&mut self) -> Result<()> {
-        let windows = self.partitions.len();
-        if windows == 0 {
+        let stretches = self.partitions.len();
+        if stretches == 0 {
             return Ok(());
         }
         let (width, records) = match &mut self.records {
@@ -164,20 +171,20 @@ impl Samples {
             self.space = filled(records.len(), 0)?;
         }
         // Whole batches, but for the last.
-        let length = (records.len() / width).div_ceil(windows);
+        let length = (records.len() / width).div_ceil(stretches);
         let length = length.next_multiple_of(self.unit);
-        let space = self.space.chunks_mut(length * width);
-        let windows = records.chunks_mut(length * width).zip(space).enumerate();
-        let mut divided: Vec<Option<Rounds>> = self.partitions.iter().map(|_| None).collect();
-        let windows = windows.zip(self.partitions.iter().zip(&mut divided));
+        let parts = records
+            .chunks_mut(length * width)
+            .zip(self.space.chunks_mut(length * width))
+            .zip(&self.partitions);
+        self.rounds.clear();
+        self.rounds.resize_with(parts.len(), Rounds::default);
         split::all(
-            windows,
-            |((number, (records, space)), (partition, rounds))| {
-                *rounds = Some(partition.divide(number * length, records, width, space));
+            parts.zip(&mut self.rounds).enumerate(),
+            |(number, (((records, space), partition), rounds))| {
+                *rounds = partition.divide(number * length, records, width, space);
             },
         );
-        self.rounds.clear();
-        self.rounds.extend(divided.into_iter().flatten());
         Ok(())
     }
 

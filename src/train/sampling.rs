@@ -3,14 +3,12 @@
 //! A [`Sampler`] never changes, so all workers share one; each draws by a
 //! generator of its own, from [`stream`].
 //!
-//! Every distribution is exact, with the user's positives or without. An item that the user
-//! knows, which a filter tells, is drawn again, up to 16 times.
-//! Then one of the unknown items is found for sure, in bounded time for a user who knows nearly
-//! everything. If all items are equally likely, a number `r` is drawn, and bisection in the sorted
-//! list of positive items finds the `r`-th item that the user does not know. Items with weights,
-//! which are drawn by the alias method (A. J. Walker, 1977; crate `rand_distr`), are found by sums of
-//! the weights of positive ones (`known_mass`). Weights are integers, so that no rounding error gives an item of weight 0
-//! a chance.
+//! Every distribution is exact, with the user's positives or without. An item that the user knows, which a filter
+//! tells, is drawn again, up to 16 times. Then one of the unknown items is found for sure, in bounded time for a user
+//! who knows nearly everything. If all items are equally likely, a number `r` is drawn, and bisection in the sorted
+//! list of positive items finds the `r`-th item that the user does not know. Items with weights, which are drawn by
+//! the alias method (A. J. Walker, 1977; crate `rand_distr`), are found by sums of the weights of positive ones
+//! (`known_mass`). Weights are integers, so that no rounding error gives an item of weight 0 a chance.
 //!
 //! Limits: positives take 6 to 8 bytes each, and 16 a user up to the largest id.
 
@@ -230,8 +228,8 @@ impl Sampler {
         self.items.draw(rng, self.known_to(given))
     }
 
-    /// As [`draw`](Self::draw), mostly among some items, where all are alike; after many tries among all, for a user who
-    /// may know all of these.
+    /// As [`draw`](Self::draw), mostly among some items, where all are alike; after many tries among all, for a user
+    /// who may know all of these.
     pub(super) fn draw_among<R: Rng>(
         &self,
         rng: &mut R,

@@ -84,8 +84,9 @@ impl<'o> Trainer<'o> {
     ///
     /// # Errors
     /// [`Error::Type`] if no parameter is below `loss`, or its elements are integers; [`Error::Value`] if the
-    /// optimizer has a penalty for a name that no parameter has; [`Error::State`] if a parameter is being
-    /// trained already; [`Error::Memory`] if there is not the memory for the optimizer's state; as [`freeze`](Variable::freeze).
+    /// optimizer has a penalty for a name that no parameter has; [`Error::State`] if a parameter is being trained
+    /// already; [`Error::Memory`] if there is not the memory for the optimizer's state; as
+    /// [`freeze`](Variable::freeze).
     pub fn new<N: ?Sized + IntoDyn>(loss: &Variable<N>, optimizer: &'o Optimizer) -> Result<Self> {
         Self::of(loss, optimizer, |tables| {
             OwnTraining::begin(tables).map(Some)

@@ -215,6 +215,9 @@ impl<'a> Worker<'a> {
     pub(super) fn window(&mut self, samples: &Samples) -> Result<()> {
         let shared = self.shared;
         let _unwinding = StopOnPanic(&shared.failed);
+        if !samples.are_divided() {
+            return self.stretch(samples, self.part(0..samples.len()), None);
+        }
         let mut turns = 0;
         for (partition, rounds) in samples.divided() {
             for (range, among) in partition.blocks(rounds, self.number) {
@@ -228,10 +231,7 @@ impl<'a> Worker<'a> {
             }
             self.stretch(samples, self.part(rounds.rest.clone()), None)?;
         }
-        match turns {
-            0 => self.stretch(samples, self.part(0..samples.len()), None),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// Trains on some samples of a window, drawing `among` some items.

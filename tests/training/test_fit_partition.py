@@ -166,7 +166,7 @@ def test_no_update_is_lost_but_at_the_end_of_an_epoch(threads: int) -> None:
         threads=threads,
     )
     # What fills no batch of its block may race: less than a batch in each of threads² blocks of
-    # up to 16 windows.
+    # up to 16 stretches.
     racing = epochs * 16 * threads**2 * batch_size
     count = epochs * len(users)
     assert 0 <= count + of_users.value[:, 0].sum() < racing

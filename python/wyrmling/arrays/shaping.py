@@ -367,8 +367,8 @@ def astype(
     TypeError for other types than float32, float64, integers and booleans, and for what ``casting``
     forbids; ValueError for what is no integer. ``copy=False`` gives a variable of this type itself.
     An ``order`` "C" or "F" leaves it open then whether that is a copy, for a variable has no
-    layout: to assign to it is an error, as to a reshaped array, unless there is one axis. The other
-    arguments change nothing.
+    layout: to assign to it is an error, as to a reshaped array, unless one axis at most is longer
+    than 1. The other arguments change nothing.
 
     >>> astype([1.0, 2.0], np.float32).dtype
     dtype('float32')

@@ -1,12 +1,12 @@
 //! Which lookups of a sample are the same one, where a penalty counts each of them once.
 //!
-//! In a plan they are those that have one value as their index, whose rows are one part of a gradient. In a function with
-//! blocks a value is computed wherever it is written, and an index that may be negative is one of two values, so
-//! that indices are compared by how they are computed ([`Indices`]); what is computed alike in several turns of a loop is
-//! the same if no turn changes it. Two indices that are the same number by chance are two lookups.
+//! In a plan they are those that have one value as their index, whose rows are one part of a gradient. In a function
+//! with blocks a value is computed wherever it is written, and an index that may be negative is one of two values, so
+//! that indices are compared by how they are computed ([`Indices`]); what is computed alike in several turns of a loop
+//! is the same if no turn changes it. Two indices that are the same number by chance are two lookups.
 //!
-//! Limits: two that are chosen alike from the same values, by other conditions, are taken for one where they are the same
-//! number.
+//! Limits: two that are chosen alike from the same values, by other conditions, are taken for one where they are the
+//! same number.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

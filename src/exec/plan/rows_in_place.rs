@@ -2,10 +2,10 @@
 //!
 //! A lookup copies rows, since an update must see them as they were when its batch began. Where a dot product and
 //! gradients are all that reads them, and these are applied before the gradient of the table itself, the rows are in
-//! the table until then: [`Plan::with_rows_in_place`] leaves the copies out. Of a pairwise loss it is the rows of items,
-//! which the gradient of users reads; an epoch with rows of 128 numbers takes a tenth less, and the numbers are
-//! the same. Where several workers train, another may have changed a row between the product and the gradient, as
-//! it may between two of its elements.
+//! the table until then: [`Plan::with_rows_in_place`] leaves the copies out. Of a pairwise loss it is the rows of
+//! items, which the gradient of users reads; an epoch with rows of 128 numbers takes a tenth less, and the numbers are
+//! the same. Where several workers train, another may have changed a row between the product and the gradient, as it
+//! may between two of its elements.
 //!
 //! Limits: gradients whose terms are added as they are, of rows that an input or a constant names, with more than
 //! one number and not so many that a product is summed by halves. Of two operands of a product one is copied. Linear

@@ -13,8 +13,8 @@ use crate::train::Ragged;
 /// A copy of a `wyrmling.Ragged`; integers are [of 32 bits](crate::python::variables::integers).
 ///
 /// # Errors
-/// ValueError for one with weights; OverflowError for an integer of more; what [`Ragged::new`] reports, if the object is another;
-/// MemoryError.
+/// ValueError for one with weights; OverflowError for an integer of more; what [`Ragged::new`] reports, if the object
+/// is another; MemoryError.
 pub(in crate::python) fn ragged(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Ragged> {
     let py = object.py();
     if let Some(weights) = object.getattr_opt(intern!(py, "weights"))?

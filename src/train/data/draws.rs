@@ -26,8 +26,8 @@ impl Feeds {
     /// batches of `batch`. Samplers draw `among` some items, where these are about their input.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) or [`Error::Shape`](crate::Error::Shape) if there is not the memory, and those of samplers of the
-    /// caller's own.
+    /// [`Error::Memory`](crate::Error::Memory) or [`Error::Shape`](crate::Error::Shape) if there is not the memory,
+    /// and those of samplers of the caller's own.
     pub(in crate::train) fn draw<R: rand::Rng>(
         &self,
         batch: usize,
@@ -187,7 +187,8 @@ impl Feeds {
     /// Draws what depends on the parameters, for `count` samples whose columns are in `buffers`.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory, and [`Error::Interrupted`](crate::Error::Interrupted).
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory, and
+    /// [`Error::Interrupted`](crate::Error::Interrupted).
     ///
     /// # Safety
     /// The locks of [`tables`](Self::tables) are held.

@@ -12,16 +12,16 @@ use crate::train::dealt_rows::Among;
 /// How many others are tried for an exchange.
 const TRIES: usize = 4;
 
-/// What an item was drawn for of a block.
+/// The samples of a block, for each of which an item was drawn.
 pub(in crate::train) struct BlockDraws<'a> {
-    /// The item of each sample.
+    /// The item that each has.
     pub own: &'a [u32],
     pub users: Option<&'a [u32]>,
 }
 
 impl BlockDraws<'_> {
-    /// Exchanges items of a sample's own group, but for a share that it has anyhow, with what others drew, where neither
-    /// user knows what they get.
+    /// Exchanges items of a sample's own group, but for a share that it has anyhow, with what others drew, where
+    /// neither user knows what they get.
     pub(in crate::train) fn exchange<R: Rng>(
         &self,
         sampler: &Sampler,

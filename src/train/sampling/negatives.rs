@@ -13,7 +13,8 @@ use crate::error::{Error, Result};
 use crate::rules::check_indices;
 use crate::train::spans::Spans;
 
-/// Draws by a sampler that reads the model, for one worker. [`Member::negatives`](crate::train::Member::negatives) makes it.
+/// Draws by a sampler that reads the model, for one worker. [`Member::negatives`](crate::train::Member::negatives)
+/// makes it.
 pub struct Negatives<'a> {
     sampler: &'a ScoredSampler,
     orders: FactorOrders,

@@ -258,11 +258,11 @@ impl ScoredSampler {
                     };
                     let bound = score(own[k]) - T::of(margin);
                     let mut rank = 1.0;
-                    for before in 0..most {
+                    for failed in 0..most {
                         poller.step(DRAW)?;
                         *item = draw(rng);
                         if score(*item) > bound {
-                            rank = (n_items.saturating_sub(1) / (before + 1)).max(1) as f32;
+                            rank = (n_items.saturating_sub(1) / (failed + 1)).max(1) as f32;
                             break;
                         }
                     }
