@@ -195,6 +195,26 @@ def test_truth_of_numpys_is_compared_and_converted():
         read(lambda x: round(x > 0.5), np.float64(0.7))
 
 
+def test_numpys_numbers_make_arrays_of_what_they_are_compared_with():
+    arrays = [
+        *(lambda x: x == range(3), lambda x: range(0) != x, lambda x: np.ones(()) * x == range(3)),
+        *(lambda x: x == ["a", x], lambda x: x != (1, None), lambda x: x == ("a", "b")),
+        lambda x: operator.eq((1, None), x),
+    ]
+    numbers = [lambda x: x == "a", lambda x: operator.ne("a", x), lambda x: operator.eq(x, None)]
+    for x in (np.float64(1.0), np.float32(1.0)):
+        for compared in arrays:
+            assert compared(x).ndim == 1
+            with pytest.raises(wy.SourceError, match="a comparison of these"):
+                read(compared, x)
+        for compared in numbers:
+            agrees(compared, x)
+            agrees(compared, float(x))
+    for compared in arrays[3:]:
+        with pytest.raises(wy.SourceError, match="a comparison of these"):
+            read(lambda x, compared=compared: compared(np.int64(1)), 1.0)
+
+
 def test_sum_is_this_pythons():
     """From 3.12 floats are added with a correction, in some of them integers to floats are not."""
 

@@ -307,11 +307,15 @@ class Truth(Walker):
         return None
 
     def _sequences(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
-        parts = [self.list_or_row(value, node) for value in (left, right)]
+        both = left, right
+        parts = [self.list_or_row(value, node) for value in both]
         if parts[0] is None or parts[1] is None or parts[0][0] is not parts[1][0]:
             if self._differ(left, right):
                 if operator in ("Eq", "NotEq"):
-                    return Known(operator == "NotEq")
+                    text = str in (type(one.object) for one in both if isinstance(one, Known))
+                    # A text beside a number of NumPy's gives one of its truth values.
+                    own = np.bool_ if text and any(map(is_numpy, both)) else bool
+                    return Known(own(operator == "NotEq"))
                 self.leave("a comparison that Python refuses", node)
             return self.refuse(node, "a comparison of these", "compare numbers")
         ours, theirs = parts[0][1], parts[1][1]
@@ -324,14 +328,16 @@ class Truth(Walker):
 
     def _differ(self, left: Any, right: Any) -> bool:
         """Whether two values are of kinds of which nothing is equal."""
-        kinds = [
-            "number" if kind_of(v) else type(v.object) if isinstance(v, Known) else type(v)
-            for v in (left, right)
-        ]
-        for at, one in enumerate((left, right)):
+        kinds: list[Any] = []
+        for one in (left, right):
+            kind = type(one.object) if isinstance(one, Known) else type(one)
             if isinstance(one, Reference):
-                kinds[at] = OF_CLASS.get(type(self.state.heap[one.address]), Reference)
+                kind = OF_CLASS.get(type(self.state.heap[one.address]), Reference)
+            kinds.append("number" if kind_of(one) else kind)
         plain = {"number", type(None), str, Tuple, Range, list, dict, set}
+        if is_numpy(left) or is_numpy(right):
+            # NumPy makes an array of these.
+            plain -= {Tuple, Range, list}
         return kinds[0] != kinds[1] and all(kind in plain for kind in kinds)
 
     def _all_equal(self, pairs: list[tuple[Any, Any]], node: ast.AST) -> Any:
@@ -420,10 +426,8 @@ class Truth(Walker):
         answers: list[bool] = []
         if isinstance(other, Known):
             for one in value.alternatives:
-                if kind_of(one) == "bool" and kind_of(other) == "bool":
-                    answers = []
-                    break
-                found = self.identical(one, other, node)
+                are_bools = kind_of(one) == kind_of(other) == "bool"
+                found = None if are_bools else self.identical(one, other, node)
                 if not isinstance(found, Known):
                     answers = []
                     break
