@@ -187,6 +187,22 @@ def test_equality_with_buffers_and_other_objects():
     assert (v == Equal(), v != Equal()) == ("equal", "unequal")
 
 
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (1, 3), (0, 3)])
+@pytest.mark.parametrize("item", [1.5, 7, None, "a", [1.5, 1.5, 2.0], np.full(3, 9.0), True])
+def test_an_array_has_what_one_of_its_elements_is_equal_to(shape, item):
+    array = np.full(shape, 1.5)
+    assert (item in wy.Parameter(array)) is (item in array)
+
+
+def test_elements_are_searched_where_there_are_axes_of_these_lengths():
+    with pytest.raises(ValueError, match="broadcast"):
+        assert [1.0, 2.0] in wy.Parameter(np.ones(3))
+    with pytest.raises(TypeError, match="'in' of a variable without axes"):
+        assert 1.0 in wy.Parameter(1.0)
+    with pytest.raises(TypeError, match=r"'in' of a value that follows an input.* use np\.any"):
+        assert 1.0 in wy.Input(np.ones(3))
+
+
 def test_in_place():
     def f(x):
         y = x * 1.0

@@ -1,5 +1,7 @@
 """Comparisons, chains of them, and truth."""
 
+import numpy as np
+
 from .case import at
 
 
@@ -210,5 +212,24 @@ def option_of_one_class_or_another(x, option):
 def lists_are_not_before_strings(x):
     try:
         return x if [x] < "a" else -x
+    except TypeError:
+        return x * 3.0
+
+
+@at(1.5)
+@at(-1.0)
+def items_in_arrays(x):
+    """An array has what one of its elements is equal to."""
+    a = np.ones((2, 3)) * x
+    found = [x in a, 7 in a, np.float32(8.5) not in a, (7.0, x, 8.0) in a, a in a, x in a[0, :0]]
+    for k in range(7, 9):
+        found.append(k in a[0])
+    return x * sum(3.0**k for k, one in enumerate(found) if one)
+
+
+@at(1.5)
+def keys_that_cannot_be_hashed(x):
+    try:
+        return x * (np.array([1]) not in {})
     except TypeError:
         return x * 3.0

@@ -448,20 +448,20 @@ class Truth(Walker):
         held = self.in_known(item, container.object, node) if isinstance(container, Known) else None
         if held is not None:
             return held
+        if self.is_array(container) and not (isinstance(item, Number) and item.kind in INTEGERS):
+            same = self.array_call(operator.eq, [container, item], {}, node)
+            return self.truth(self.array_call(np.any, [same], {}, node), node)
         if isinstance(container, Reference):
             contents = self.contents(container, node)
-            if isinstance(contents, DictContents | SetContents) and isinstance(item, Number):
-                self.ask_kind(item)
+            if isinstance(contents, DictContents | SetContents):
                 keys = contents.keys if isinstance(contents, DictContents) else contents.items
-                return self._among_keys(item, list(map(Known, keys)), node)
-            if isinstance(contents, DictContents):
-                key = self.constant_of(item, node, "a key that is computed")
-                return Known(any(same_object(key, k) or key == k for k in contents.keys))
-            if isinstance(contents, SetContents):
+                if isinstance(item, Number):
+                    self.ask_kind(item)
+                    return self._among_keys(item, list(map(Known, keys)), node)
                 key = self.key(item, node)
-                if not isinstance(key, PLAIN_KEYS):
+                if isinstance(contents, SetContents) and not isinstance(key, PLAIN_KEYS):
                     self.refuse(node, "whether a set has such an object", "use numbers or strings")
-                return Known(key in contents.items)
+                return Known(any(same_object(key, k) or key == k for k in keys))
         method = self.bound(container, "__contains__", node)
         if method is not None:
             return self.truth(self.call(method, [item], {}, node), node)
