@@ -194,6 +194,25 @@ def test_an_array_has_what_one_of_its_elements_is_equal_to(shape, item):
     assert (item in wy.Parameter(array)) is (item in array)
 
 
+@pytest.mark.parametrize("by", [operator.add, operator.mul, operator.eq, operator.ne, operator.lt])
+def test_a_range_is_an_array_beside_one(by):
+    x = np.array([2.0, 1.0, 0.0])
+    for given, variable in ((x, wy.Parameter(x)), (x[:1], wy.Parameter(x[:1]))):
+        assert np.array_equal(by(variable, range(3)).value, by(given, range(3)))
+        assert np.array_equal(by(range(3), variable).value, by(range(3), given))
+
+
+@pytest.mark.parametrize("other", [[1.0], (1.0, 2.0), [], range(2)])
+def test_a_float_equals_no_sequence_and_an_array_its_elements(other):
+    def equals(x):
+        return x * 1.0, ((x == other, other != x), np.sum(x == np.array(other)))
+
+    assert wy.grad(equals, has_aux=True, mode="trace")(1.0)[1] == equals(1.0)[1]
+    for by in (operator.lt, operator.ge, operator.add):
+        with pytest.raises(TypeError):
+            wy.grad(lambda x, by=by: by(x, other), mode="trace")(1.0)
+
+
 def test_elements_are_searched_where_there_are_axes_of_these_lengths():
     with pytest.raises(ValueError, match="broadcast"):
         assert [1.0, 2.0] in wy.Parameter(np.ones(3))

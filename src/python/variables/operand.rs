@@ -7,7 +7,7 @@
 
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyRange, PyTuple};
 
 use super::length::{self, PyLength};
 use super::plain::{Outer, carries};
@@ -306,6 +306,13 @@ pub(in crate::python) fn rows(x: &Variable, index: &Bound<'_, PyAny>) -> PyResul
     Ok(ops::rows(x, index, &from_end)?)
 }
 
+/// Whether an object is one of Python's sequences, of which NumPy makes an array.
+fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PyList>()
+        || object.is_instance_of::<PyTuple>()
+        || object.is_instance_of::<PyRange>()
+}
+
 /// The other operand of an operator written `a + b`; `None` if it is no number or array, so
 /// that Python asks the other object.
 #[inline]
@@ -324,8 +331,7 @@ pub(in crate::python) fn other(
     let known = convert::number(object)?.is_some()
         || object.is_instance_of::<PyInt>()
         || object.is_instance_of::<PyFloat>()
-        || object.is_instance_of::<PyList>()
-        || object.is_instance_of::<PyTuple>()
+        || is_sequence(object)
         || object.hasattr(intern!(object.py(), "__array__"))?;
     if !known {
         return Ok(None);
@@ -347,9 +353,10 @@ pub(in crate::python) fn arithmetic<'py>(
     let number = left.get().number && is_python_number(right);
     if number {
         as_python(op.name(), left, right, swapped)?;
-    } else if right.is_instance_of::<PyList>() || right.is_instance_of::<PyTuple>() {
-        let is_plain =
-            right.is_exact_instance_of::<PyList>() || right.is_exact_instance_of::<PyTuple>();
+    } else if is_sequence(right) {
+        let is_plain = right.is_exact_instance_of::<PyList>()
+            || right.is_exact_instance_of::<PyTuple>()
+            || right.is_exact_instance_of::<PyRange>();
         if left.get().number && !is_plain {
             // As of a float, Python asks the class, which may have the operator.
             return Ok(py.NotImplemented().into_bound(py));
@@ -374,6 +381,10 @@ pub(in crate::python) fn comparison<'py>(
         && let Some(answer) = beside_integer(op.name(), left, integer)?
     {
         return Ok(answer);
+    }
+    if left.get().number && is_sequence(right) {
+        // To Python they are unequal, and none is less.
+        return Ok(py.NotImplemented().into_bound(py));
     }
     match between(op, left, right, false)? {
         // A comparison of two Python numbers is a Python boolean.
