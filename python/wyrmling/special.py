@@ -370,3 +370,7 @@ def _public() -> dict[str, _plain.Function]:
 
 
 globals().update(_public())
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
