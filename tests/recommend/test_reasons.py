@@ -35,15 +35,15 @@ def test_reasons_are_items_that_the_user_had(name: str) -> None:
 
 @every
 def test_exact_parts_add_up_to_the_score(name: str) -> None:
-    model = fitted(name)
     if name in ("GRU", "LSTM", "SASRec"):
         pytest.skip("scores are no sums")
+    # Users of ImplicitALS are solved before the items, which move less from epoch to epoch.
+    model = make(name, epochs=40).fit(DATA) if name == "ImplicitALS" else fitted(name)
     scores = scores_of(model)
-    tolerance = 0.1 if name == "ImplicitALS" else 1e-4  # what conjugate gradients leave
     for user in (0, 1, 7):
         for item in (4, 19):
             total = sum(part for _, part in model.explain(f"u{user}", f"i{item}"))
-            assert total == pytest.approx(scores[user, item], abs=tolerance)
+            assert total == pytest.approx(scores[user, item], abs=1e-4)
     new = fold(model, ["i3", "i5", "i8"])
     listed = dict(model.recommend(new, 30, exclude_seen=False))
     for item in ("i3", "i19"):

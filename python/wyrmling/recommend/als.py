@@ -81,9 +81,9 @@ class ImplicitALS(VectorModel):
     """
 
     factors: Annotated[int, Bounds(least=1, most=2**16)] = 64
-    l2: Annotated[float, Bounds(above=0)] = 1.5
+    l2: Annotated[float, Bounds(above=0)] = 1.6
     l2_power: Annotated[float, Bounds(least=0, most=1)] = 0.5
-    alpha: Annotated[float, Bounds(above=0)] = 0.5
+    alpha: Annotated[float, Bounds(above=0)] = 0.2
     epochs: Count = 15
     solver: Literal["cg", "cholesky"] = "cg"
     cg_steps: Annotated[int, Bounds(least=1, most=2**16)] = 3
