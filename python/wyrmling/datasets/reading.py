@@ -14,7 +14,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -272,7 +272,9 @@ def _number(text: str) -> int | float | None:
 
 
 def _date(text: str) -> datetime | None:
+    """A text as a moment, of UTC if it says no offset; None if it is none."""
     try:
-        return datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
