@@ -259,6 +259,9 @@ def _times(texts: list[str], numbers: npt.NDArray[Any], path: str) -> npt.NDArra
                 f"expected a number{also}"
             )
         values.append(value)
+    if dates and any(value.tzinfo for value in values):
+        # Those that say no offset are of UTC beside others that do, too.
+        values = [value if value.tzinfo else value.replace(tzinfo=UTC) for value in values]
     return number_column("times", values, None)
 
 
@@ -272,9 +275,7 @@ def _number(text: str) -> int | float | None:
 
 
 def _date(text: str) -> datetime | None:
-    """A text as a moment, of UTC if it says no offset; None if it is none."""
     try:
-        moment = datetime.fromisoformat(text)
+        return datetime.fromisoformat(text)
     except ValueError:
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
