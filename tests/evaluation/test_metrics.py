@@ -198,6 +198,19 @@ def test_ids_are_matched_and_unknown_ones_are_left_out_or_refused() -> None:
         evaluate(model, test.take(np.array([2])))
 
 
+class ArrowLike:
+    """A column whose elements are no ids, as the scalars of Arrow and PyTorch are none."""
+
+    def __init__(self, ids: list[str]) -> None:
+        self.ids = ids
+
+    def __iter__(self) -> Iterator[object]:
+        return ([id] for id in self.ids)
+
+    def __array__(self, dtype: object = None, copy: object = None) -> npt.NDArray[Any]:
+        return np.array(self.ids)
+
+
 def test_users_may_be_chosen() -> None:
     rng = np.random.default_rng(4)
     scores = rng.normal(size=(6, 8))
@@ -206,6 +219,8 @@ def test_users_may_be_chosen() -> None:
     whole = evaluate(model, held_out, "auc")
     some = evaluate(model, held_out, "auc", users=["u3", "u1", "u5", "u3", "nobody"])
     assert some.users.tolist() == ["u1", "u3"]
+    column: Any = ArrowLike(["u3", "u1"])
+    assert evaluate(model, held_out, "auc", users=column).users.tolist() == ["u1", "u3"]
     np.testing.assert_array_equal(some.per_user["auc"], whole.per_user["auc"][[1, 3]])
     assert some.skipped.unasked == sum(user not in (1, 3) for user, _ in test)
     with pytest.raises(ValueError, match="users has 'nobody'"):

@@ -173,6 +173,14 @@ def test_answers_become_data_frames(name: str) -> None:
     assert fitted(name).recommend([], 2).to_pandas().shape == (0, 4)
 
 
+def test_data_frames_have_integers_where_a_list_ends_early() -> None:
+    pytest.importorskip("pandas")
+    model = Popularity().fit(Interactions.from_ids([7, 7, 8], [1, 2, 1]))
+    frame = model.recommend([7, 8], 2).to_pandas()
+    assert frame["item"].tolist() == [2]
+    assert frame.dtypes[["of", "item"]].tolist() == [np.int64, np.int64]
+
+
 # Ids.
 
 

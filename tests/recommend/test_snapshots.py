@@ -1,5 +1,7 @@
 """Requests are answered from one state of a model, whatever is fitted meanwhile."""
 
+import copy
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -58,6 +60,18 @@ def test_a_request_does_not_mix_two_states(
     fit_within(model, monkeypatch, step)
     assert ask(model) == expected
     assert model.item_ids[0] == "v"
+
+
+@pytest.mark.parametrize("kind", [BPR, ImplicitALS, EASE, Popularity, EWMA])
+def test_nobody_writes_to_what_was_learnt(kind: Any, tmp_path: Path) -> None:
+    """Cosines and other things are computed of it once, and would be of what it was before."""
+    model = kind().fit(BEFORE)
+    model.save(tmp_path / "model")
+    copies = copy.deepcopy(model), pickle.loads(pickle.dumps(model)), kind.load(tmp_path / "model")
+    for one in (model, *copies, model.partial_fit(AFTER)):
+        for array in one.fitted.arrays.values():
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = 0
 
 
 def test_reasons_and_new_users_of_a_factorization_machine(

@@ -36,6 +36,24 @@ def test_cosines_do_not_depend_on_the_length_of_vectors(size: float) -> None:
     np.testing.assert_allclose([score for _, score in similar], [1, -1], rtol=1e-6)
 
 
+class OthersArray:
+    """An array of another library, whose types are its own."""
+
+    dtype = "theirs.float32"
+
+    def __init__(self, numbers: list[list[float]]) -> None:
+        self.numbers = np.array(numbers)
+
+    def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+        return self.numbers
+
+
+def test_vectors_may_be_of_another_library() -> None:
+    data = Interactions([0], [0], ["u"], ["x", "y"])
+    model = Custom.from_factors(OthersArray([[2.0]]), OthersArray([[1.0], [3.0]]), data)
+    assert model.recommend("u") == [("y", 6.0)]
+
+
 def test_masked_vectors_are_refused() -> None:
     data = Interactions([0, 1], [0, 0], ["u", "v"], ["x"])
     masked = np.ma.array([[1.0], [5.0]], mask=[[False], [True]])

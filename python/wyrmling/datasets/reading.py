@@ -14,7 +14,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -259,6 +259,9 @@ def _times(texts: list[str], numbers: npt.NDArray[Any], path: str) -> npt.NDArra
                 f"expected a number{also}"
             )
         values.append(value)
+    if dates and any(value.tzinfo for value in values):
+        # Those that say no offset are of UTC beside others that do, too.
+        values = [value if value.tzinfo else value.replace(tzinfo=UTC) for value in values]
     return number_column("times", values, None)
 
 

@@ -135,9 +135,10 @@ def _asked(model: Trained, users: Iterable[Any], unknown: Unknown) -> npt.NDArra
     """The numbers of users that were asked for by id."""
     if is_one(users):
         raise TypeError(f"users: expected several ids, such as ['ann'], got {users!r}")
-    ids = list(users)
+    # Elements of others' arrays, such as Arrow's, are no ids.
+    ids: Any = users if hasattr(users, "__array__") else list(users)
     numbers = numbers_of(model.user_ids, ids, "users")
     if unknown == "error" and (numbers < 0).any():
-        first = ids[int(np.argmax(numbers < 0))]
+        first = list(ids)[int(np.argmax(numbers < 0))]
         raise ValueError(f"users has {first!r}, which the model does not know")
     return numbers

@@ -191,8 +191,9 @@ def _copied(name: str, given: Any) -> Float32Array:
         raise TypeError(f"{name}: expected numbers, got {array.dtype} such as {given!r:.60}")
     with np.errstate(over="ignore"):
         numbers = array.astype(np.float32)
-    if len(masked := np.argwhere(np.ma.getmaskarray(given))):
-        place = ", ".join(map(str, masked[0]))
+    # Of others' arrays, such as PyTorch's, NumPy would ask for a type that it knows.
+    if isinstance(given, np.ma.MaskedArray) and given.mask.any():
+        place = ", ".join(map(str, np.argwhere(given.mask)[0]))
         raise ValueError(f"{name}[{place}] is masked, expected a number")
     wrong = np.argwhere(~np.isfinite(numbers))
     if len(wrong):

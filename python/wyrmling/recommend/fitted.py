@@ -51,7 +51,7 @@ class Fitted:
         user_ids: the users' ids, by number.
         item_ids: the items' ids, by number.
         seen: the items that each user had in training; None for a model that was saved without.
-        arrays: what was learnt, by name.
+        arrays: what was learnt, by name; read-only once it is a model's state.
         history: how training went; None for a model that has no epochs.
         params: the hyperparameters that it was fitted with, in place of those that the model has
             now; those that are missing are the same.
@@ -63,6 +63,16 @@ class Fitted:
     arrays: Arrays
     history: LearningCurve | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Of pickle, and of deepcopy: NumPy restores arrays as ones that can be written.
+        self.__dict__.update(state)
+        self.close()
+
+    def close(self) -> None:
+        """Makes the arrays read-only: what is computed of them once has to stay right."""
+        for array in self.arrays.values():
+            array.flags.writeable = False
 
     @cached_property
     def popularity(self) -> Float32Array:
@@ -173,6 +183,7 @@ class Stateful(Hyperparameters):
 
     def _set_fitted(self, fitted: Fitted) -> None:
         """Takes a state that requests will be answered from."""
+        fitted.close()
         self._fitted = fitted
 
     def _snapshot(self) -> Self:

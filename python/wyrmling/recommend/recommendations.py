@@ -61,7 +61,7 @@ class Recommendations:
         import pandas  # type: ignore[import-untyped, unused-ignore]
 
         rows, places = np.nonzero(self.there)
-        return pandas.DataFrame(
+        frame = pandas.DataFrame(
             {
                 "of": self.of[rows],
                 "rank": places + 1,
@@ -69,6 +69,8 @@ class Recommendations:
                 "score": self.scores[rows, places],
             }
         )
+        # Without the ends of lists, integers are no objects.
+        return frame.infer_objects()
 
 
 def named(
