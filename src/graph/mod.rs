@@ -33,9 +33,9 @@
 //! | `Parameter::new` | [`Param::new`](crate::table::Param::new), then [`from_param`](Variable::from_param) |
 //!
 //! [`ops`] has NumPy's functions (`mean`, `softmax`, `max`, slices, joins and so on) for
-//! [boxed](Variable::boxed) variables. It takes them by reference, where typed operators take operands
-//! whole (a clone is the same node). In both, float32 meets float64 in float64, and a plain number takes the
-//! element type of the variable:
+//! [boxed](Variable::boxed) variables. It takes them by reference, as the symbols `+`, `-`, `*` and `/` do, too;
+//! other typed operators take operands whole. A clone is the same node. In both, float32 meets float64 in
+//! float64, and a plain number, which Rust writes as `f64`, takes the element type of the variable:
 //!
 //! ```
 //! use wyrmling::graph::ops::{self, Reduction};
