@@ -1,6 +1,6 @@
 //! What becomes an [`Array`] by `into()`, and arrays of `ndarray`, which an [`Array`] becomes.
 
-use super::{Array, Dense, Element, Shape, size};
+use super::{Array, Dense, Element, Shape, show_shape, size};
 use crate::error::{Error, Result};
 
 macro_rules! conversions {
@@ -55,24 +55,31 @@ macro_rules! conversions {
                 Array::$tag(Dense::from_vec(shape, data))
             }
         }
-        impl TryFrom<Array> for ndarray::ArrayD<$t> {
+        impl<D: ndarray::Dimension> TryFrom<Array> for ndarray::Array<$t, D> {
             type Error = Error;
             /// Takes the elements, or copies of them if they are shared; [`Error::Type`] if they are of another
-            /// type.
+            /// type, [`Error::Shape`] if there is another number of axes.
             fn try_from(a: Array) -> Result<Self> {
                 match a {
-                    Array::$tag(d) => ndarray::ArrayD::from_shape_vec(
-                        ndarray::IxDyn(d.shape()), d.into_vec()?,
-                    ).map_err(|e| Error::Shape(e.to_string())),
+                    Array::$tag(d) => {
+                        let shape = d.shape().to_vec();
+                        let array = ndarray::ArrayD::from_shape_vec(shape.clone(), d.into_vec()?);
+                        array.and_then(ndarray::Array::into_dimensionality).map_err(|_| {
+                            let axes = D::NDIM.unwrap_or(shape.len());
+                            Error::Shape(format!(
+                                "expected {axes} axes, got shape {}", show_shape(&shape)
+                            ))
+                        })
+                    }
                     other => Err(Error::Type(format!(
                         "expected an array of {}, got {}", <$t>::DTYPE, other.dtype()
                     ))),
                 }
             }
         }
-        impl TryFrom<&Array> for ndarray::ArrayD<$t> {
+        impl<D: ndarray::Dimension> TryFrom<&Array> for ndarray::Array<$t, D> {
             type Error = Error;
-            /// Copies the elements; [`Error::Type`] if they are of another type.
+            /// As of an [`Array`], and copies the elements.
             fn try_from(a: &Array) -> Result<Self> {
                 a.clone().try_into()
             }

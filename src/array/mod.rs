@@ -140,7 +140,7 @@ pub(crate) fn filled<T: Clone>(count: usize, x: T) -> Result<Vec<T>> {
 ///
 /// let weights = Parameter::new([[1.0_f32, 2.0, 3.0], [4.0, 5.0, 6.0]]);
 /// assert_eq!(weights.value()?.shape(), [2, 3]);
-/// let numbers = ndarray::ArrayD::<f32>::try_from(weights.value()?)?;
+/// let numbers: ndarray::Array2<f32> = weights.value()?.try_into()?;
 /// assert_eq!(numbers[[1, 0]], 4.0);
 /// assert_eq!(Array::from(&[0_u32, 2][..]).dtype(), wyrmling::DType::U32);
 /// # Ok::<(), wyrmling::Error>(())

@@ -220,6 +220,10 @@ fn an_array_gives_its_elements_away_and_keeps_what_is_shared() {
     let mut theirs = ArrayD::<f64>::try_from(ours.clone()).expect("of one element type");
     theirs[[0, 1]] = 9.0;
     assert_eq!(ours.to_f64(), [1.0, 2.0, 3.0, 4.0]);
+    let matrix = Array2::<f64>::try_from(&ours).expect("of two axes");
+    assert_eq!(matrix, array![[1.0, 2.0], [3.0, 4.0]]);
+    let refused = Array1::<f64>::try_from(&ours);
+    assert!(matches!(refused, Err(Error::Shape(m)) if m == "expected 1 axes, got shape (2, 2)"));
     let refused = ArrayD::<u32>::try_from(ours);
     assert!(
         matches!(refused, Err(Error::Type(m)) if m == "expected an array of uint32, got float64")
