@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wyrmling::graph::ops;
-use wyrmling::optim::Optimizer;
+use wyrmling::optim::{Optimizer, Penalized};
 use wyrmling::train::{self, Trainer};
 use wyrmling::{Array, DType, Error, Input, Parameter, Result, Table, Variable, nn};
 
@@ -112,6 +112,19 @@ fn typed_methods_are_those_of_boxed_variables() {
     // The gradient of three times the sum.
     x.clone().sum().backward_weighted(3.0).unwrap();
     assert_eq!(x.grad().unwrap().to_dense().to_f64(), [3.0; 12]);
+}
+
+#[test]
+fn a_parameter_has_its_name_in_messages_and_for_penalties() -> Result<()> {
+    let w = Parameter::named([1.0, 2.0], Some("weights".into()));
+    let refused = w.set_value([1.0, f64::NAN]);
+    let says = "parameter 'weights': the value holds NaN or infinity";
+    assert!(matches!(refused, Err(Error::NotFinite(m)) if m == says));
+    let sgd = Optimizer::sgd(0.5)?.with_l2(Penalized::Named("weights".into()), 1.0)?;
+    (&w * 0.0).sum().backward();
+    sgd.step_and_clear(&[&w])?;
+    assert_eq!(w.value()?, Array::from([0.5, 1.0]));
+    Ok(())
 }
 
 /// A reference is the same node: the gradients of both meet in one leaf.
