@@ -23,7 +23,7 @@
 //! | train a graph in a loop of yours | [`train::Trainer`] with an [`optim::Optimizer`]; [`train::parallel()`] on several threads |
 //! | train on columns of data | [`freeze`](Variable::freeze), which makes a [`Program`], and [`train::fit()`] |
 //! | save and go on | [`train::Checkpoint`]; [`io::tensors`] for files of arrays |
-//! | layers | [`nn`] |
+//! | layers; learning rates that change | [`nn`]; [`set_lr`](optim::Optimizer::set_lr) |
 //! | read interactions, and number users and items | [`io::interactions`], [`io::Ids`] |
 //! | who has what, the best items, and how good they are | [`rank::Csr`], [`rank::top_k()`], [`rank::evaluate()`] |
 //! | an operator of your own | [`rules::Operator`] |

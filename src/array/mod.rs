@@ -7,9 +7,10 @@
 //!
 //! Limits: no strides. A transpose moves its elements, so operators that can use
 //! a transposed operand (matrix products) say so in their own attributes.
-//! `ndarray` arrays convert in both directions.
+//! `ndarray` arrays convert in both directions; numbers, vectors, slices and arrays of Rust become an [`Array`].
 
 mod buffer;
+mod conversions;
 mod dense;
 mod dtype;
 mod shape;
@@ -133,6 +134,17 @@ pub(crate) fn filled<T: Clone>(count: usize, x: T) -> Result<Vec<T>> {
 }
 
 /// An array whose element type is known at run time. Arrays are equal if element type, shape and numbers are.
+///
+/// ```
+/// use wyrmling::{Array, Parameter};
+///
+/// let weights = Parameter::new([[1.0_f32, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+/// assert_eq!(weights.value()?.shape(), [2, 3]);
+/// let numbers: ndarray::Array2<f32> = weights.value()?.try_into()?;
+/// assert_eq!(numbers[[1, 0]], 4.0);
+/// assert_eq!(Array::from(&[0_u32, 2][..]).dtype(), wyrmling::DType::U32);
+/// # Ok::<(), wyrmling::Error>(())
+/// ```
 #[derive(Clone, PartialEq)]
 pub enum Array {
     /// Single precision.
@@ -425,56 +437,3 @@ impl fmt::Debug for Array {
         with_dense!(self, d => fmt::Debug::fmt(d, f))
     }
 }
-
-macro_rules! conversions {
-    ($($t:ty => $tag:ident),*) => {$(
-        impl From<$t> for Array {
-            fn from(x: $t) -> Self { Array::$tag(Dense::scalar(x)) }
-        }
-        impl From<Dense<$t>> for Array {
-            fn from(d: Dense<$t>) -> Self { Array::$tag(d) }
-        }
-        impl From<Vec<$t>> for Dense<$t> {
-            fn from(v: Vec<$t>) -> Self {
-                Dense::from_vec(Shape::from_slice(&[v.len()]), v)
-            }
-        }
-        impl From<Vec<$t>> for Array {
-            fn from(v: Vec<$t>) -> Self {
-                Array::$tag(v.into())
-            }
-        }
-        impl<D: ndarray::Dimension> From<ndarray::Array<$t, D>> for Array {
-            fn from(a: ndarray::Array<$t, D>) -> Self {
-                let shape = Shape::from_slice(a.shape());
-                let data = if a.is_standard_layout() {
-                    let (data, offset) = a.into_raw_vec_and_offset();
-                    let start = offset.unwrap_or(0);
-                    if start == 0 && data.len() == size(&shape) {
-                        data
-                    } else {
-                        data[start..start + size(&shape)].to_vec()
-                    }
-                } else {
-                    a.iter().copied().collect()
-                };
-                Array::$tag(Dense::from_vec(shape, data))
-            }
-        }
-        impl TryFrom<&Array> for ndarray::ArrayD<$t> {
-            type Error = Error;
-            /// Copies the elements; [`Error::Type`] if they are of another type.
-            fn try_from(a: &Array) -> Result<Self> {
-                match a {
-                    Array::$tag(d) => ndarray::ArrayD::from_shape_vec(
-                        ndarray::IxDyn(d.shape()), d.as_slice().to_vec(),
-                    ).map_err(|e| Error::Shape(e.to_string())),
-                    other => Err(Error::Type(format!(
-                        "expected an array of {}, got {}", <$t>::DTYPE, other.dtype()
-                    ))),
-                }
-            }
-        }
-    )*};
-}
-conversions!(f32 => F32, f64 => F64, u32 => U32);

@@ -103,7 +103,15 @@ impl Variable<ParameterNode> {
     /// # Panics
     /// If `value` holds indices, NaN or infinity; see [`Param::new`] for the checked form.
     pub fn new(value: impl Into<Array>) -> Self {
-        let param = Param::new(&value.into(), None);
+        Self::named(value, None)
+    }
+
+    /// As [`new`](Self::new), with a name for messages and [penalties](crate::optim::Penalized).
+    ///
+    /// # Panics
+    /// As [`new`](Self::new).
+    pub fn named(value: impl Into<Array>, name: Option<String>) -> Self {
+        let param = Param::new(&value.into(), name);
         Self::from_param(Arc::new(param.unwrap_or_else(|e| panic!("{e}"))))
     }
 

@@ -32,10 +32,25 @@
 //! | [`backward`](Variable::backward) | [`try_backward`](Variable::try_backward), [`backward_from`](Variable::backward_from) |
 //! | `Parameter::new` | [`Param::new`](crate::table::Param::new), then [`from_param`](Variable::from_param) |
 //!
+//! The type of a typed variable is as long as its expression. Of some forty operators one above the other the
+//! compiler says "overflow while adding drop-check rules", and where values are used twice it takes a minute for
+//! fewer. So the value of a layer, or of a step of a loop, is [boxed](Variable::boxed): it is the same node, and
+//! what is written on it begins a new type.
+//!
+//! ```
+//! use wyrmling::{Input, Parameter};
+//!
+//! let (w, mut h) = (Parameter::new([0.1, 0.2]), Input::new([1.0, 2.0]).boxed());
+//! for _ in 0..100 {
+//!     h = ((&h * &w).tanh() + &h).boxed();
+//! }
+//! h.sum().backward();
+//! ```
+//!
 //! [`ops`] has NumPy's functions (`mean`, `softmax`, `max`, slices, joins and so on) for
-//! [boxed](Variable::boxed) variables. It takes them by reference, where typed operators take operands
-//! whole (a clone is the same node). In both, float32 meets float64 in float64, and a plain number takes the
-//! element type of the variable:
+//! [boxed](Variable::boxed) variables. It takes them by reference, as the symbols `+`, `-`, `*` and `/` do, too;
+//! other typed operators take operands whole. A clone is the same node. In both, float32 meets float64 in
+//! float64, and a plain number, which Rust writes as `f64`, takes the element type of the variable:
 //!
 //! ```
 //! use wyrmling::graph::ops::{self, Reduction};

@@ -3,6 +3,7 @@
 //! panics. All of these panic, too, if a value that was assigned below does not fit.
 
 use super::node::{IntoDyn, Variable};
+use super::ops::new_lengths;
 use super::variable::{Binary, Unary, must};
 use crate::array::{Shape, normalize_axis};
 use crate::rules::{self, SliceItem};
@@ -50,6 +51,39 @@ impl<A: ?Sized + IntoDyn> Variable<A> {
         }))
     }
 
+    /// Sum along an axis, which is removed, and which counts from the end if it is negative.
+    ///
+    /// ```
+    /// use wyrmling::Parameter;
+    ///
+    /// let x = Parameter::new([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+    /// assert_eq!(x.clone().sum_axis(0).value()?.to_f64(), [5.0, 7.0, 9.0]);
+    /// assert_eq!(x.mean_axis(-1).value()?.to_f64(), [2.0, 5.0]);
+    /// # Ok::<(), wyrmling::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no such axis, or this variable holds indices.
+    pub fn sum_axis(self, axis: i64) -> Unary<rules::Sum, A> {
+        let axes = Shape::from_slice(&[self.axis("sum", axis)]);
+        must(self.unary(rules::Sum {
+            axes,
+            keepdims: false,
+        }))
+    }
+
+    /// Mean along an axis, which is removed, and which counts from the end if it is negative.
+    ///
+    /// # Panics
+    /// As [`sum_axis`](Self::sum_axis).
+    pub fn mean_axis(self, axis: i64) -> Unary<rules::Mean, A> {
+        let axes = Shape::from_slice(&[self.axis("mean", axis)]);
+        must(self.unary(rules::Mean {
+            axes,
+            keepdims: false,
+        }))
+    }
+
     /// Softmax along an axis, which counts from the end if it is negative.
     ///
     /// # Panics
@@ -87,6 +121,23 @@ impl<A: ?Sized + IntoDyn> Variable<A> {
     pub fn t(self) -> Unary<rules::Transpose, A> {
         let axes = self.axes().into_iter().rev().collect();
         must(self.unary(rules::Transpose { axes }))
+    }
+
+    /// The same elements in another shape; one length may be -1, to be inferred.
+    ///
+    /// ```
+    /// use wyrmling::Parameter;
+    ///
+    /// let x = Parameter::new([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    /// assert_eq!(x.reshape(&[-1, 2]).value()?.shape(), [3, 2]);
+    /// # Ok::<(), wyrmling::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If there are not as many elements, or two lengths are negative.
+    pub fn reshape(self, shape: &[i64]) -> Unary<rules::Reshape, A> {
+        let shape = must(new_lengths(shape));
+        must(self.unary(rules::Reshape { shape }))
     }
 
     /// A basic slice, with Python's meaning; the axes that `items` do not name stay whole.

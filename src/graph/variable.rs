@@ -309,6 +309,8 @@ macro_rules! typed_files {
 }
 rules::elementwise_files!(typed_files);
 
+/// The operators that Rust has a symbol for. Operands are taken whole or by reference, which is a clone: the same
+/// node.
 macro_rules! typed_symbols {
     ($($trait:ident $method:ident => $op:ident),*) => {$(
         impl<A: ?Sized + IntoDyn, B: ?Sized + IntoDyn> $trait<Variable<B>> for Variable<A> {
@@ -332,6 +334,36 @@ macro_rules! typed_symbols {
                 must(other.number(self).binary(rules::$op, other))
             }
         }
+        impl<A: ?Sized + IntoDyn, B: ?Sized + IntoDyn> $trait<&Variable<B>> for Variable<A> {
+            type Output = Binary<rules::$op, A, B>;
+            fn $method(self, other: &Variable<B>) -> Self::Output {
+                $trait::$method(self, other.clone())
+            }
+        }
+        impl<A: ?Sized + IntoDyn, B: ?Sized + IntoDyn> $trait<Variable<B>> for &Variable<A> {
+            type Output = Binary<rules::$op, A, B>;
+            fn $method(self, other: Variable<B>) -> Self::Output {
+                $trait::$method(self.clone(), other)
+            }
+        }
+        impl<A: ?Sized + IntoDyn, B: ?Sized + IntoDyn> $trait<&Variable<B>> for &Variable<A> {
+            type Output = Binary<rules::$op, A, B>;
+            fn $method(self, other: &Variable<B>) -> Self::Output {
+                $trait::$method(self.clone(), other.clone())
+            }
+        }
+        impl<A: ?Sized + IntoDyn> $trait<f64> for &Variable<A> {
+            type Output = Binary<rules::$op, A, ConstantNode>;
+            fn $method(self, other: f64) -> Self::Output {
+                $trait::$method(self.clone(), other)
+            }
+        }
+        impl<B: ?Sized + IntoDyn> $trait<&Variable<B>> for f64 {
+            type Output = Binary<rules::$op, ConstantNode, B>;
+            fn $method(self, other: &Variable<B>) -> Self::Output {
+                $trait::$method(self, other.clone())
+            }
+        }
     )*};
 }
 typed_symbols!(Add add => Add, Sub sub => Sub, Mul mul => Mul, Div div => Div);
@@ -340,6 +372,13 @@ impl<A: ?Sized + IntoDyn> Neg for Variable<A> {
     type Output = Unary<rules::Neg, A>;
     fn neg(self) -> Self::Output {
         must(self.unary(rules::Neg))
+    }
+}
+
+impl<A: ?Sized + IntoDyn> Neg for &Variable<A> {
+    type Output = Unary<rules::Neg, A>;
+    fn neg(self) -> Self::Output {
+        -self.clone()
     }
 }
 

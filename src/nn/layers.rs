@@ -7,9 +7,7 @@ use rand::Rng;
 use super::{normal, xavier};
 use crate::array::{Array, DType, Type};
 use crate::error::Result;
-use crate::graph::{
-    Binary, InputNode, IntoDyn, Operation, Parameter, ParameterNode, Promoted, Variable,
-};
+use crate::graph::{Binary, IntoDyn, Operation, Parameter, ParameterNode, Promoted, Variable};
 use crate::rules;
 
 /// `x @ weights + bias`.
@@ -68,14 +66,14 @@ impl Embedding {
         })
     }
 
-    /// The vectors of some numbers, one a row.
+    /// The vectors of some numbers, along a new last axis.
     ///
     /// # Panics
-    /// If a number is out of range.
-    pub fn rows(
+    /// If a number is out of range, or these are no indices.
+    pub fn rows<A: ?Sized + IntoDyn>(
         &self,
-        numbers: Variable<InputNode>,
-    ) -> Binary<rules::Gather, ParameterNode, InputNode> {
+        numbers: Variable<A>,
+    ) -> Binary<rules::Gather, ParameterNode, A> {
         self.table.clone().gather(numbers)
     }
 }

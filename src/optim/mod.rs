@@ -159,7 +159,20 @@ impl Optimizer {
     }
 
     /// Changes the learning rate, and nothing of the state. It counts from the next step, and in a run
-    /// of training from the next epoch.
+    /// of training from the next epoch. So a schedule is a call of this between two steps, or by the
+    /// [observer](crate::train::Observer) of a run.
+    ///
+    /// ```
+    /// use wyrmling::{Parameter, optim::Optimizer};
+    /// let (w, sgd) = (Parameter::new(4.0), Optimizer::sgd(0.25)?);
+    /// for step in 0..3 {
+    ///     sgd.set_lr(0.25 * 0.5_f64.powi(step))?;
+    ///     w.clone().square().backward();
+    ///     sgd.step_and_clear(&[&w])?;
+    /// }
+    /// assert_eq!(w.item()?, 1.3125);
+    /// # Ok::<(), wyrmling::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Value`] if it is negative or not finite; it is not changed then.

@@ -19,6 +19,22 @@ impl<'a> Factors<'a> {
     /// `users` is (n, d), `items` is (m, d), `bias` has length m; any strides. A
     /// width d of 0 leaves the bias alone to rank.
     ///
+    /// ```
+    /// use rand::SeedableRng;
+    /// use wyrmling::nn::Embedding;
+    /// use wyrmling::rank::{Factors, top_k};
+    ///
+    /// let rng = &mut rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(1);
+    /// let (users, items) = (Embedding::new(3, 8, rng)?, Embedding::new(5, 8, rng)?);
+    /// // ... and when these are trained:
+    /// let users: ndarray::Array2<f32> = users.table.value()?.try_into()?;
+    /// let items: ndarray::Array2<f32> = items.table.value()?.try_into()?;
+    /// let factors = Factors::new(users.view(), items.view(), None)?;
+    /// let never = std::sync::atomic::AtomicBool::new(false);
+    /// assert_eq!(top_k(&factors, None, 2, &never)?.ids.len(), 3 * 2);
+    /// # Ok::<(), wyrmling::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::Shape`] when the shapes do not fit together, [`Error::Value`] for

@@ -198,3 +198,34 @@ fn arrays_are_equal_if_type_shape_and_numbers_are() {
     assert!(nan != nan.clone());
     assert_eq!(Array::from(0.0), Array::from(-0.0));
 }
+
+#[test]
+fn arrays_of_rust_convert() {
+    assert_eq!(Array::from([1.0, 2.0]), Array::from(vec![1.0, 2.0]));
+    assert_eq!(Array::from(&[3_u32, 1][..]), Array::from(vec![3_u32, 1]));
+    let rows = Array::from([[1.0_f32, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+    assert_eq!(rows, array![[1.0_f32, 2.0, 3.0], [4.0, 5.0, 6.0]].into());
+    for (empty, shape) in [
+        (Array::from([[0.0; 0]; 3]), [3, 0]),
+        (Array::from([[0.0; 3]; 0]), [0, 3]),
+    ] {
+        assert_eq!(empty.shape(), shape);
+    }
+    assert_eq!(Array::from([0.0; 0]).shape(), [0]);
+}
+
+#[test]
+fn an_array_gives_its_elements_away_and_keeps_what_is_shared() {
+    let ours = Array::from([[1.0, 2.0], [3.0, 4.0]]);
+    let mut theirs = ArrayD::<f64>::try_from(ours.clone()).expect("of one element type");
+    theirs[[0, 1]] = 9.0;
+    assert_eq!(ours.to_f64(), [1.0, 2.0, 3.0, 4.0]);
+    let matrix = Array2::<f64>::try_from(&ours).expect("of two axes");
+    assert_eq!(matrix, array![[1.0, 2.0], [3.0, 4.0]]);
+    let refused = Array1::<f64>::try_from(&ours);
+    assert!(matches!(refused, Err(Error::Shape(m)) if m == "expected 1 axes, got shape (2, 2)"));
+    let refused = ArrayD::<u32>::try_from(ours);
+    assert!(
+        matches!(refused, Err(Error::Type(m)) if m == "expected an array of uint32, got float64")
+    );
+}

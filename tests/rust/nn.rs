@@ -5,8 +5,9 @@ use std::sync::Arc;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wyrmling::array::Dense;
-use wyrmling::graph::{Constant, IntoDyn};
+use wyrmling::graph::{Constant, IntoDyn, ops};
 use wyrmling::nn::{self, Embedding, Gru, Linear, Lstm};
+use wyrmling::rules::SliceItem;
 use wyrmling::{Array, DType, Error, Input, Parameter, Type, Variable};
 
 fn rng() -> Xoshiro256PlusPlus {
@@ -236,6 +237,16 @@ fn layers_without_a_state() {
         values(&rows),
         [&table[12..], &table[..3], &table[12..]].concat()
     );
+    // Numbers that are computed of others: the last of each sequence.
+    let sequences = Input::new([[3_u32, 4], [1, 0]]).boxed();
+    let all = SliceItem::Range {
+        start: None,
+        stop: None,
+        step: 1,
+    };
+    let last = vec![all, SliceItem::At(-1)];
+    let rows = embedding.rows(ops::slice(&sequences, last).unwrap());
+    assert_eq!(values(&rows), [&table[12..], &table[..3]].concat());
 }
 
 #[test]

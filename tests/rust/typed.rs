@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wyrmling::graph::ops;
-use wyrmling::optim::Optimizer;
+use wyrmling::optim::{Optimizer, Penalized};
 use wyrmling::train::{self, Trainer};
 use wyrmling::{Array, DType, Error, Input, Parameter, Result, Table, Variable, nn};
 
@@ -80,19 +80,72 @@ fn typed_methods_are_those_of_boxed_variables() {
         x.clone().stack(y.clone(), 2).boxed(),
         ops::stack(&both, 2).unwrap(),
     );
+    for axis in [0, 1, -1, -2] {
+        let sum = ops::reduce(ops::Reduction::Sum, &a, Some(&[axis]), false);
+        same(x.clone().sum_axis(axis).boxed(), sum.unwrap());
+        let mean = ops::reduce(ops::Reduction::Mean, &a, Some(&[axis]), false);
+        same(x.clone().mean_axis(axis).boxed(), mean.unwrap());
+    }
+    for shape in [&[12][..], &[2, -1], &[-1, 2, 3, 1]] {
+        same(
+            x.clone().reshape(shape).boxed(),
+            ops::reshape(&a, shape).unwrap(),
+        );
+    }
     same(x.clone().t().boxed(), ops::transpose(&a, None).unwrap());
     same(
         x.clone().mean().boxed(),
         ops::reduce(ops::Reduction::Mean, &a, None, false).unwrap(),
     );
+    let panics = |call: &dyn Fn(Parameter)| {
+        let call = std::panic::AssertUnwindSafe(|| call(x.clone()));
+        assert!(std::panic::catch_unwind(call).is_err());
+    };
     for wrong in [2, -3] {
-        let x = x.clone();
-        let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| x.softmax(wrong)));
-        assert!(found.is_err());
+        panics(&|x| drop(x.softmax(wrong)));
+        panics(&|x| drop(x.sum_axis(wrong)));
+        panics(&|x| drop(x.mean_axis(wrong)));
+    }
+    for wrong in [[5, -1], [-1, -1], [-2, 6]] {
+        panics(&|x| drop(x.reshape(&wrong)));
     }
     // The gradient of three times the sum.
     x.clone().sum().backward_weighted(3.0).unwrap();
     assert_eq!(x.grad().unwrap().to_dense().to_f64(), [3.0; 12]);
+}
+
+#[test]
+fn a_parameter_has_its_name_in_messages_and_for_penalties() -> Result<()> {
+    let w = Parameter::named([1.0, 2.0], Some("weights".into()));
+    let refused = w.set_value([1.0, f64::NAN]);
+    let says = "parameter 'weights': the value holds NaN or infinity";
+    assert!(matches!(refused, Err(Error::NotFinite(m)) if m == says));
+    let sgd = Optimizer::sgd(0.5)?.with_l2(Penalized::Named("weights".into()), 1.0)?;
+    (&w * 0.0).sum().backward();
+    sgd.step_and_clear(&[&w])?;
+    assert_eq!(w.value()?, Array::from([0.5, 1.0]));
+    Ok(())
+}
+
+/// A reference is the same node: the gradients of both meet in one leaf.
+#[test]
+fn symbols_take_references() -> Result<()> {
+    let (x, y) = (
+        Parameter::new([2.0_f32, 4.0]),
+        Parameter::new([4.0_f32, 8.0]),
+    );
+    let whole = (x.clone() + y.clone()) * (x.clone() - y.clone()) / y.clone();
+    let sums = [&x + &y, &x + y.clone(), x.clone() + &y];
+    let differences = [&x - &y, &x - y.clone(), x.clone() - &y];
+    for (sum, difference) in sums.iter().zip(differences) {
+        assert_eq!((sum * difference / &y).value()?, whole.value()?);
+    }
+    let numbers = 1.0 / &x + (2.0 * &x - (1.0 - &x)) - (&x * 3.0 - 1.0 + -&x) / (1.0 + &(&x - 1.0));
+    assert_eq!(numbers.dtype(), DType::F32);
+    assert_eq!(numbers.value()?, Array::from([4.0_f32, 9.5]));
+    (&x * &x).sum().backward();
+    assert_eq!(x.grad().unwrap().to_dense().to_f64(), [4.0, 8.0]);
+    Ok(())
 }
 
 /// Where float32 meets float64 the numbers are those of [`ops`], each leaf has a gradient of its own type, and

@@ -45,6 +45,7 @@ pub use linalg::*;
 pub use order::*;
 pub use product::*;
 pub use reduce::*;
+pub(super) use shape::new_lengths;
 pub use shape::*;
 
 /// Operands of one operator.

@@ -30,14 +30,19 @@ pub fn transpose(x: &Variable, order: Option<&[i64]>) -> Result<Variable> {
 /// # Errors
 /// See the [module documentation](super).
 pub fn reshape(x: &Variable, shape: &[i64]) -> Result<Variable> {
+    let shape = new_lengths(shape)?;
+    apply(rules::Reshape { shape }, &[x])
+}
+
+/// The lengths of a new shape; `None` for -1, which is inferred.
+pub(in crate::graph) fn new_lengths(shape: &[i64]) -> Result<Vec<Option<usize>>> {
     let length = |&n: &i64| match n {
         -1 => Ok(None),
         n => usize::try_from(n)
             .map(Some)
             .map_err(|_| Error::Value(format!("reshape: a length cannot be {n}"))),
     };
-    let shape = shape.iter().map(length).collect::<Result<_>>()?;
-    apply(rules::Reshape { shape }, &[x])
+    shape.iter().map(length).collect()
 }
 
 /// The elements of `x` in the shape of `like`, whatever that will be.
