@@ -156,3 +156,12 @@ def written_to(x):
 @at(3.0)
 def larger_of_one_and_a_number(x):
     return max(np.array(x * x), 1.0)
+
+
+@at(1.5)
+def none_is_truncated_by_math(x):
+    total = math.floor(RATE) * x + math.ceil(RATE)
+    try:
+        return total + math.trunc(RATE)
+    except TypeError:
+        return total + x * x

@@ -29,6 +29,12 @@ def raised_in_place(q: Any, x: float, k: int) -> Any:
     return count
 
 
+def within_keys(a: Any) -> bool:
+    """Whether this is a key, asked of a view of the keys."""
+    keys = {2: 1.0}.keys()
+    return a in keys
+
+
 def kinds(result: Any) -> Any:
     """The classes, element types and numbers of all parts."""
     return [(type(one), getattr(one, "dtype", None), np.asarray(one).tolist()) for one in result]
@@ -55,6 +61,7 @@ READ: list[Callable[..., Any]] = [
     lambda q, x, k: [x, 2.0] * np.max(q) + np.argmax(q - 1) * [x],
     lambda q, x, k: (k ** np.max(q), k ** np.argmax(q), np.max(q) ** k),
     lambda q, x, k: (np.float64(x) == [2, x], np.float64(x) != (0.5, 1.5), np.float64(x) == []),
+    lambda q, x, k: (np.int64(k) == "a", np.float64(x) != "a", np.bool_(x > 1.0) == "a"),
 ]
 
 
@@ -81,11 +88,32 @@ def test_results_are_of_numpys_kinds(function: Callable[..., Any], x: float) -> 
         (lambda q, x, k: np.sum(q).astype(float), "the method astype of a number"),
         (raised_in_place, "an operator in place on an array"),
         (lambda q, x, k: q >> -1, "a shift by a negative number"),
+        (lambda q, x, k: np.int64(k) == range(3), "a comparison of these"),
+        (lambda q, x, k: ["a", x] != np.int64(k), "a comparison of these"),
+        (lambda q, x, k: np.bool_(x > 1.0) == ("a", k), "a comparison of these"),
     ],
 )
 def test_what_would_have_another_kind_is_refused(function: Callable[..., Any], why: str) -> None:
     with pytest.raises(wy.SourceError, match=why):
         wy.compile(function, mode="source")(PLACES, 1.5, 4)
+
+
+def test_a_mask_to_a_power_has_numpys_type() -> None:
+    """NumPy's operator makes a square of int8 for Python's 2, and int64 otherwise."""
+    read = wy.compile(lambda x, k: (x > 1.0) ** k, mode="source")
+    for k in (3, 2, 0, np.int64(2)):
+        found, expected = read(np.array([0.5, 1.5]), k), MASK[1:] ** k
+        assert kinds([found]) == kinds([expected])
+
+
+@pytest.mark.parametrize(
+    "within",
+    [lambda a: a in {2: 1.0}, within_keys, lambda a: a in {2}],
+)
+def test_an_array_is_in_no_dict_or_set(within: Callable[..., Any]) -> None:
+    for array in (np.array, lambda k: np.array([k])):
+        with pytest.raises(TypeError, match="unhashable"):
+            wy.compile(lambda k, array=array: within(array(k)), mode="source")(2)
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,10 @@ class KnownCalls(Walker):
         if any(found is one for one in (float, int, abs)):
             return [integer_of(self, number_in(self, arg), node) for arg in args], keywords
         if _is_of_math(found):
-            return [number_in(self, arg) for arg in args], keywords
+            numbers = [number_in(self, arg) for arg in args]
+            if found is math.trunc and numbers and numbers[0] is not args[0]:
+                self.leave("an array has no __trunc__", node, TypeError)
+            return numbers, keywords
         if _is_numpy(found) and hasattr(found, "__name__"):
             named = {key: with_numbers(self, found, one) for key, one in keywords.items()}
             return [with_numbers(self, found, arg) for arg in args], named

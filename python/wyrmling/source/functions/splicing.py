@@ -183,7 +183,7 @@ class Splicing(Creation):
         method: bool,
     ) -> Any:
         if function in (operator.pow, np.power):
-            expect_powers(self, args, node)
+            expect_powers(self, function, args, node)
         try:
             return self._written(function, args, keywords, node, method)
         except Unfit:

@@ -9,6 +9,7 @@ records it, and written into the program where it is used.
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -82,10 +83,16 @@ def integer_of(walker: Walker, value: Any, node: ast.AST) -> Any:
     return Number("int64", walker.compute("float_to_int", made, exit=exit))
 
 
-def expect_powers(walker: Walker, args: Sequence[Any], node: ast.AST) -> None:
-    """Goes on where no integer is raised to a negative one that is computed: NumPy raises there."""
+def expect_powers(walker: Walker, function: Any, args: Sequence[Any], node: ast.AST) -> None:
+    """Goes on where no integer is raised to a negative one that is computed: NumPy raises there.
+    Nor is a mask raised to Python's 2, of which NumPy's operator makes a square of int8.
+    """
     if len(args) != 2 or isinstance(args[1], Known) or not all(is_whole(walker, a) for a in args):
         return
+    square = function is operator.pow and kind_of(args[1]) == "int"
+    if square and not is_integer_array(walker, args[0]):
+        other = walker.truth(walker.compare("NotEq", args[1], Known(2), node), node)
+        walker.guard(other, "the square of a mask, which is of int8", node)
     negative = walker.compare("Lt", args[1], Known(0), node)
     if walker.is_array(negative):
         negative = walker.array_call(np.any, [negative], {}, node)

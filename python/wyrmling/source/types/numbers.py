@@ -460,6 +460,11 @@ def is_numpy(value: Any) -> bool:
     return kind_of(value) in NUMPY
 
 
+def is_huge(value: Any) -> bool:
+    """Whether a value is a known integer of more than 64 bits."""
+    return isinstance(value, Known) and type(value.object) is int and kind_of(value) is None
+
+
 def number_in(walker: Walker, value: Any) -> Any:
     """The number of an array without axes; anything else as it is."""
     found = walker.array_of(value)

@@ -34,6 +34,7 @@ from ..abstract.values import (
     Choice,
     Closure,
     Known,
+    Lazy,
     MethodOf,
     Number,
     Range,
@@ -48,7 +49,7 @@ from ..abstract.values import (
     whole_beside,
 )
 from ..abstract.walker import SETTLES, Walker
-from .numbers import FOLDED, is_numpy
+from .numbers import FOLDED, is_huge, is_numpy
 from .objects import COMPARED, member_of
 
 COMPARISONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
@@ -64,11 +65,6 @@ METHOD = {operator: name for name, operator in COMPARED.items()} | {"NotEq": "__
 PLAIN_NUMBERS = ("float", "int", "bool")
 SINGLETONS = (type(None), bool, type(NotImplemented), type(Ellipsis))
 """Types all of whose objects are one, or two."""
-
-
-def is_huge(value: Any) -> bool:
-    """Whether a value is a known integer of more than 64 bits."""
-    return isinstance(value, Known) and type(value.object) is int and kind_of(value) is None
 
 
 class Truth(Walker):
@@ -451,6 +447,8 @@ class Truth(Walker):
         if self.is_array(container) and not (isinstance(item, Number) and item.kind in INTEGERS):
             same = self.array_call(operator.eq, [container, item], {}, node)
             return self.truth(self.array_call(np.any, [same], {}, node), node)
+        if isinstance(container, Lazy) and container.name == "dict_keys":
+            container = container.over[0]
         if isinstance(container, Reference):
             contents = self.contents(container, node)
             if isinstance(contents, DictContents | SetContents):
