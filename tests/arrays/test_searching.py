@@ -101,7 +101,11 @@ def test_what_is_refused_is_said():
         np.searchsorted(EDGES[None], x)
     with pytest.raises(ValueError, match=r"sorter: expected shape \(4,\), got \(1,\)"):
         np.searchsorted(EDGES, x, sorter=[0])
-    for sorter, error in (([0, 1, 2, 4], ValueError), ([0.0, 1.0, 2.0, 3.0], TypeError)):
+    for sorter, error in (
+        ([0, 1, 2, 4], ValueError),
+        ([0, 1, 2, -1], ValueError),
+        ([0.0, 1.0, 2.0, 3.0], TypeError),
+    ):
         with pytest.raises(error, match=rf"^searchsorted: sorter: .*got \[0.*{sorter[3]}"):
             np.searchsorted(EDGES, x, sorter=sorter)
     with pytest.raises(ValueError, match="monotonically"):
