@@ -93,16 +93,17 @@ def fill(self: Variable, value: Any) -> None:
 
 def sort(self: Variable, axis: int = -1, kind: Any = None, *, stable: Any = None) -> None:
     """Puts the elements in order along an axis, in the array itself."""
-    from .arrays import ordering
+    from .arrays import operand, ordering
 
-    self[...] = ordering.sort(self, axis)
+    self[...] = ordering.sort(self, operand.integer("sort: axis", axis), kind, stable=stable)
 
 
 def partition(self: Variable, kth: Any, axis: int = -1, kind: Any = "introselect") -> None:
     """Puts the elements in an order of ``wyrmling.partition``, in the array itself."""
-    from .arrays import ordering
+    from .arrays import operand, ordering
 
-    self[...] = ordering.partition(self, kth, axis)
+    along = operand.integer("partition: axis", axis)
+    self[...] = ordering.partition(self, kth, along, kind)
 
 
 def to_device(self: Variable, device: str, /, *, stream: Any = None) -> Variable:

@@ -73,6 +73,11 @@ def test_every_exported_function_of_numpy_is_called_for_variables(module, name):
     [
         (ValueError, "axis 2 is out of range", lambda v: np.cumsum(v, 2)),
         (ValueError, "axis 5 is out of range", lambda v: np.sort(v, 5)),
+        (TypeError, "sort: axis: expected an integer", lambda v: (v * 1.0).sort(None)),
+        (TypeError, "partition: axis: expected an integer", lambda v: (v * 1.0).partition(0, None)),
+        (ValueError, "kind must be", lambda v: (v * 1.0).sort(kind="nonsense")),
+        (ValueError, "kind must be", lambda v: (v * 1.0).partition(0, kind="nonsense")),
+        (TypeError, "masked array", lambda v: np.trapezoid(v, np.ma.array([0, 1], mask=[0, 1]))),
         (ValueError, "axis -3 is out of range", lambda v: np.prod(v, -3)),
         (ValueError, "given twice", lambda v: np.var(v, (0, 0))),
         (ValueError, "no elements", lambda v: np.argmax(v[:0], 0)),

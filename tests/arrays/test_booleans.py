@@ -401,6 +401,13 @@ def test_masks_are_close_as_numpys():
             )
 
 
+def test_python_numbers_are_close_to_single_ones_as_numpys():
+    x = np.array([1.0, 2.0], np.float32)
+    for a, b in ((lambda x: x, lambda x: 1 - 2**-52), (lambda x: 1 - 2**-52, lambda x: x)):
+        found = np.isclose(a(wy.Input(x)), b(wy.Input(x)), rtol=0, atol=0)
+        np.testing.assert_array_equal(found.value, np.isclose(a(x), b(x), rtol=0, atol=0))
+
+
 @pytest.mark.parametrize("places", [10**7, 400, 1, 0, -1, -2, -17, -400, -(10**7)])
 def test_integers_are_rounded_to_any_number_of_places(places):
     x = wy.Parameter([16.0, 25.0, -149.0]).astype(int)

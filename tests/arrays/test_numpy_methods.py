@@ -146,3 +146,14 @@ def test_plain_arrays_are_clipped_to_variables():
     for clipped in bounded.values():
         found = wy.grad(lambda x, f=clipped: np.sum(f(x)), mode="trace")(1.25)
         assert found == np.sum(clipped(1.25) == 1.25)
+
+
+@pytest.mark.parametrize("method", ["mean", "var", "std"])
+def test_methods_of_plain_arrays_refuse_a_variable_as_out(method):
+    # NumPy would divide the sum that it is given by the number of elements, and lose the result.
+    plain, out = np.arange(6.0).reshape(2, 3), wy.array(np.zeros(3))
+    with pytest.raises(TypeError, match=r"add.reduce: out: .*call np\.sum\(array, out=x\)"):
+        getattr(plain, method)(0, out=out)
+    assert not out.value.any()
+    assert getattr(np, method)(plain, 0, out=out) is out
+    np.testing.assert_allclose(out.value, getattr(plain, method)(0))

@@ -101,7 +101,11 @@ def test_what_is_refused_is_said():
         np.searchsorted(EDGES[None], x)
     with pytest.raises(ValueError, match=r"sorter: expected shape \(4,\), got \(1,\)"):
         np.searchsorted(EDGES, x, sorter=[0])
-    for sorter, error in (([0, 1, 2, 4], ValueError), ([0.0, 1.0, 2.0, 3.0], TypeError)):
+    for sorter, error in (
+        ([0, 1, 2, 4], ValueError),
+        ([0, 1, 2, -1], ValueError),
+        ([0.0, 1.0, 2.0, 3.0], TypeError),
+    ):
         with pytest.raises(error, match=rf"^searchsorted: sorter: .*got \[0.*{sorter[3]}"):
             np.searchsorted(EDGES, x, sorter=sorter)
     with pytest.raises(ValueError, match="monotonically"):
@@ -144,3 +148,17 @@ def test_bins_that_are_computed_rise_or_fall_or_are_refused(right):
             np.testing.assert_array_equal(slope(x, edges), numbers)
         nan = np.array([1.0, np.nan, 2.0])
         assert read(x, nan) == f(x, nan)
+
+
+def test_edges_that_are_given_keep_their_gradient():
+    x, edges = np.array([0.4, 0.7, 0.1]), np.array([0.0, 0.5, 1.0])
+    found = wy.jacobian(lambda e: np.histogram(x, e, density=True)[0], mode="trace")(edges)
+    # Two and one of three elements, each by the width of its bin.
+    np.testing.assert_allclose(found, [[8 / 3, -8 / 3, 0.0], [0.0, 4 / 3, -4 / 3]])
+    for back in (
+        lambda e: np.histogram(x, e)[1],
+        lambda e: np.histogram2d(x, x, e)[2],
+        lambda e: np.histogramdd((x, x), [2, e])[1][1],
+        lambda e: np.histogram_bin_edges(x, e),
+    ):
+        np.testing.assert_array_equal(wy.jacobian(back, mode="trace")(edges), np.eye(3))

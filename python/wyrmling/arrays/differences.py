@@ -83,7 +83,7 @@ def trapezoid(y: Like, x: Like | None = None, dx: Like = 1.0, axis: int = -1) ->
     at = axis_of("trapezoid", axis, ndim)
     if x is not None:
         # Of plain places NumPy's differences: those of unsigned integers are none below zero.
-        places: Any = constant(x) if has_variable((x,), {}) else np.asarray(x)
+        places: Any = constant(x) if has_variable((x,), {}) else np.asanyarray(x)
         lane = places.ndim == 1
         step = np.diff(places, axis=-1 if lane else axis)
         step = np.expand_dims(step, tuple(range(1, ndim - at))) if lane else step

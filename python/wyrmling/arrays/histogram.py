@@ -101,7 +101,9 @@ def histogram_bin_edges(
         bins = len(np.histogram_bin_edges(plain, bins, range)) - 1
     if isinstance(a, Variable) and range is None and np.ndim(bins) == 0:
         return _variable_edges("histogram_bin_edges", a, bins)
-    return np.histogram_bin_edges(plain, value("histogram_bin_edges", bins), range)
+    edges = np.histogram_bin_edges(plain, value("histogram_bin_edges", bins), range)
+    # Edges that are given are the result, with their gradient.
+    return bins if isinstance(bins, Variable) and bins.ndim else edges
 
 
 def _inside(a: Array, edges: Array) -> tuple[Array, Array]:

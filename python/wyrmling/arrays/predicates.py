@@ -25,7 +25,7 @@ import numpy as np
 
 from .. import _core
 from .._core import Variable, constant, follows_input, follows_parameter, length
-from .operand import Array, Axis, Like, axes_of, itself, plain
+from .operand import Array, Axis, Like, axes_of, is_weak, itself, plain
 from .output import finished
 from .reductions import mask_of, masked
 
@@ -161,7 +161,8 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     if not changes(a, b, rtol, atol):
         a, b, rtol, atol = (value("isclose", x) for x in (a, b, rtol, atol))
         return np.isclose(a, b, rtol, atol, equal_nan)
-    x, y = constant(a), constant(b)
+    # Python's numbers take the type of the other array, as in NumPy.
+    x, y = (one if is_weak(one) else constant(one) for one in (a, b))
     # Times one, since booleans have no difference.
     near = _core.abs(x - y * 1.0) <= atol + rtol * _core.abs(y)
     # Of infinities only equal ones are close.

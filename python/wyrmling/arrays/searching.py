@@ -35,8 +35,8 @@ def searchsorted(a: Like, v: Like, side: str = "left", sorter: Any = None) -> An
             order = np.asarray(plain(sorter))
             if order.dtype.kind not in "iu":
                 raise TypeError(f"searchsorted: sorter: expected integers, got {sorter!r}")
-            if not ((-len(order) <= order) & (order < len(order))).all():
-                what = f"expected indices below {len(order)}, got {sorter!r}"
+            if not ((order >= 0) & (order < len(order))).all():
+                what = f"expected indices from 0 to {len(order) - 1}, got {sorter!r}"
                 raise ValueError(f"searchsorted: sorter: {what}")
         # A program that runs on another length refuses it: the sorter has the length of now.
         a = take(_core.reshape_like(a, sorter), sorter)

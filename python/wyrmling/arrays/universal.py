@@ -50,6 +50,11 @@ def _reduce(ufunc: np.ufunc, x: Any, axis: Any = 0, dtype: Any = None, **given: 
     if isinstance(named["out"], tuple):
         (named["out"],) = named["out"]
     if ufunc is np.add:
+        if isinstance(named["out"], Variable) and isinstance(x, np.ndarray):
+            raise no_variable_error(
+                "add.reduce: out: a method of a plain array (sum, mean, var, std) cannot finish "
+                "what it writes to a variable; call np.sum(array, out=x), np.mean and so on"
+            )
         return reductions.sum(x, axis, dtype, **named)
     if ufunc is np.multiply:
         return prod(x, axis, dtype, **named)
