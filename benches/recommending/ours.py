@@ -62,17 +62,8 @@ def time_als(
 
 def model_of(train: Pairs, users: Scores, items: Scores, threads: int) -> Any:
     """A model of some vectors, without biases."""
-    from wyrmling.recommend.fitted import Fitted
-
-    data = train.interactions
-    seen = wy._core.Csr(train.users, train.items, train.n_users, train.n_items)
-    bias = np.zeros(train.n_items, np.float32)
-    state = Fitted(
-        data.user_ids, data.item_ids, seen, {"users": users, "items": items, "item_bias": bias}
-    )
-    model = wy.recommend.BPR(factors=users.shape[1], num_threads=threads)
-    model._set_fitted(state)
-    return model
+    model = wy.recommend.Custom.from_factors(users, items, train.interactions)
+    return model.set_params(num_threads=threads)
 
 
 def recommend_one(model: Any) -> Callable[[int], Any]:
