@@ -47,7 +47,8 @@ PARTS = {
     "sinint": "sici(x)[0]",
     "cosint": "sici(x)[1]",
 }
-COMPOSED = {way.partition("(")[0] for way in PARTS.values()}
+# Functions of special.py that are made of operators.
+COMPOSED = {"multigammaln", *(way.partition("(")[0] for way in PARTS.values())}
 
 
 def names(entry: dict[str, Any]) -> set[str]:

@@ -66,6 +66,12 @@ def _log_abs_gamma(x: Any) -> Any:
     return mp.log(abs(mp.gamma(x))) if abs(x) < 1e4 else mp.re(mp.loggamma(x))
 
 
+def _gamma_sign(x: Any) -> Any:
+    if x < 0 and mp.isint(x):
+        return mp.nan
+    return mpf(-1) if x < 0 and mp.floor(x) % 2 else mpf(1)
+
+
 def _rgamma(x: Any) -> Any:
     return mp.rgamma(x)
 
@@ -230,6 +236,7 @@ FUNCTIONS: dict[str, Function] = {
     "gamma": mp.gamma,
     "rgamma": mp.rgamma,
     "gammaln": _log_abs_gamma,
+    "gammasgn": _gamma_sign,
     "loggamma": mp.loggamma,
     "digamma": mp.digamma,
     "trigamma": lambda x: mp.psi(1, x),

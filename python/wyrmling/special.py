@@ -20,7 +20,10 @@ what it computes, and the source of the formula.
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, SupportsIndex
+
+import numpy as np
 
 from . import _core
 from . import functions as _functions
@@ -83,6 +86,7 @@ from ._core import (
     gammainc,
     gammaincc,
     gammaln,
+    gammasgn,
     hurwitz_zeta,
     i0,
     i0e,
@@ -128,6 +132,7 @@ from ._core import (
     tandg,
     transpose,
     trigamma,
+    where,
     xlog1py,
     xlogy,
     y0,
@@ -137,7 +142,7 @@ from ._core import (
     yve,
 )
 from .arrays import logsumexp
-from .arrays.operand import Axis, Like, axes_of, is_axis_of_number, numbers
+from .arrays.operand import Axis, Like, axes_of, count, is_axis_of_number, numbers
 
 __all__ = [
     "airy",
@@ -189,6 +194,7 @@ __all__ = [
     "gammainc",
     "gammaincc",
     "gammaln",
+    "gammasgn",
     "i0",
     "i0e",
     "i1",
@@ -215,6 +221,7 @@ __all__ = [
     "loggamma",
     "logit",
     "logsumexp",
+    "multigammaln",
     "ndtr",
     "ndtri",
     "polygamma",
@@ -308,6 +315,25 @@ def zeta(x: Any, q: Any = None, /) -> Variable:
     numbers("zeta: x", x)
     numbers("zeta: q", q)
     return hurwitz_zeta(x, q)
+
+
+def multigammaln(a: Like, d: SupportsIndex) -> Variable:
+    """Return the logarithm of the multivariate gamma function of dimension d (DLMF 35.3.4).
+
+    That is d (d-1)/4 log(π) + Σ_(j<d) gammaln(a - j/2); NaN where a is not above (d-1)/2.
+    Elementwise in a. Raises TypeError for a d that is no integer or an a without numbers,
+    ValueError for a negative d.
+
+    >>> round(multigammaln(3.0, 2).item(), 9)
+    1.550194994
+    """
+    # Integers become floats, which halves can be subtracted from.
+    x = numbers("multigammaln: a", a) + 0.0
+    d = count("multigammaln: d", d)
+    halves = (np.arange(d) / 2).astype(x.dtype)
+    sums = gammaln(expand_dims(x, x.ndim) - halves).sum(-1)
+    inside = where(x > (d - 1) / 2, 1.0, math.nan).astype(x.dtype)
+    return inside * (sums + d * (d - 1) / 4 * math.log(math.pi))
 
 
 def softmax(x: Like, axis: Axis = None) -> Variable:

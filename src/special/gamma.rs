@@ -269,7 +269,18 @@ pub(super) fn pole(x: f64) -> bool {
     x <= 0.0 && x == x.floor()
 }
 
-/// The sign of Γ(x).
+/// The sign of Γ(x), at 0 of the side that the zero is on; NaN at the other poles.
+pub(crate) fn gammasgn(x: f64) -> f64 {
+    if x == 0.0 {
+        1.0_f64.copysign(x)
+    } else if x.is_nan() || pole(x) {
+        f64::NAN
+    } else {
+        sign(x)
+    }
+}
+
+/// The sign of Γ(x), of any sign at a pole.
 pub(super) fn sign(x: f64) -> f64 {
     if x < 0.0 && x.floor() % 2.0 != 0.0 {
         -1.0

@@ -227,6 +227,7 @@ SPECIAL = {
     "airye": (one, [V]),
     "log_softmax": (lambda f, x: f(x, axis=-1), [M]),
     "logsumexp": (lambda f, x: f(x, axis=1), [M]),
+    "multigammaln": (lambda f, x: f(x, 2), [V]),
     "sici": (one, [V]),
     "softmax": (lambda f, x: f(x, axis=-1), [M]),
     "zeta": (lambda f, x: f(2.5, x), [V]),

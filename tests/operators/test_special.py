@@ -319,3 +319,36 @@ def test_derivatives_of_bessel_functions_next_to_their_pole_are_infinite(n):
             assert derivative(x) == sign * np.inf
     second = wy.grad(wy.grad(wy.special.y1))
     assert [second(x) for x in (5e-324, 1e-310, 1e-200)] == [-np.inf] * 3
+
+
+def test_the_sign_of_the_gamma_function_is_scipys():
+    numbers = [0.0, -0.0, -0.5, -1.5, -180.5, -171.5, 3.0, 200.0, np.inf, -np.inf, np.nan]
+    found = special.gammasgn(np.array(numbers))
+    assert found.tolist()[:-2] == [1.0, -1.0, -1.0, 1.0, -1.0, 1.0, 1.0, 1.0, 1.0]
+    # SciPy had 0 at the poles, and has NaN.
+    assert np.isnan([*found[-2:], *special.gammasgn([-1.0, -2.0])]).all()
+    assert wy.grad(special.gammasgn)(-0.5) == 0.0
+
+
+@pytest.mark.parametrize("d", [0, 1, 2, 5])
+def test_the_multivariate_gamma_function_is_scipys(d, rng):
+    a = (d - 1) / 2 + rng.uniform(0.1, 9, (2, 3))
+    np.testing.assert_allclose(
+        special.multigammaln(a, d), scipy.special.multigammaln(a, d), rtol=1e-13, atol=1e-13
+    )
+    slopes = wy.grad(lambda x: special.multigammaln(x, d).sum())(a)
+    expected = sum((scipy.special.digamma(a - j / 2) for j in range(d)), np.zeros_like(a))
+    np.testing.assert_allclose(slopes, expected, rtol=1e-12, atol=1e-13)
+
+
+def test_where_the_multivariate_gamma_function_is_not_there():
+    x = wy.Variable(np.float32([1.0, 1.25]))
+    y = special.multigammaln(x, 3)
+    y.sum().backward()
+    assert y.dtype == np.float32
+    assert np.isnan([y.value[0], x.grad[0]]).all()
+    assert np.isfinite([y.value[1], x.grad[1]]).all()
+    assert special.multigammaln(3, 2) == scipy.special.multigammaln(3, 2)
+    for d, error in [(1.5, TypeError), ("2", TypeError), (-1, ValueError)]:
+        with pytest.raises(error, match=f"multigammaln: d: expected .*, got {d!r}"):
+            special.multigammaln(2.0, d)

@@ -81,7 +81,7 @@ BROKEN: dict[str, Any] = {
     **dict.fromkeys(["floor", "ceil", "trunc"], whole),
     **dict.fromkeys(["ellipk", "ellipe"], lambda x: x == 1),
     **dict.fromkeys(["erfinv"], lambda x: abs(x) >= 1),
-    **dict.fromkeys(["gamma", "gammaln", "digamma"], lambda x: x <= 0 and whole(x)),
+    **dict.fromkeys(["gamma", "gammaln", "gammasgn", "digamma"], lambda x: x <= 0 and whole(x)),
     **dict.fromkeys(["trigamma", "polygamma"], lambda x: x <= 0),
     **dict.fromkeys(["tand", "secd"], lambda x: x % 180 == 90),
     **dict.fromkeys(["cscd", "cotd"], lambda x: x % 180 == 0),

@@ -2,8 +2,8 @@
 
 Jean, Cho, Memisevic and Bengio, "On Using Very Large Target Vocabulary for Neural Machine
 Translation", ACL 2015; for recommenders Wu et al., "On the Effectiveness of Sampled Softmax Loss
-for Item Recommendation", TOIS 2024. Negatives are drawn uniformly, so that all have the same
-correction, which the softmax does not see.
+for Item Recommendation", TOIS 2024. Negatives that are drawn uniformly have all the same
+correction, which the softmax does not see; there is none where ``sampling`` says otherwise.
 """
 
 from __future__ import annotations

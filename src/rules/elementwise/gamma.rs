@@ -43,6 +43,14 @@ elementwise! { $
     special = [EDGES],
     scipy = ["rgamma"];
 
+    /// The sign of the gamma function: at 0 that of the zero, NaN at its other poles. Its gradient is zero.
+    GammaSign = gammasgn, "sign(Γ(x))", "DLMF 5.2.1",
+    (x) -> gamma::gammasgn,
+    vjp(g, y) = [None],
+    domain = [POSITIVE],
+    special = [EDGES],
+    scipy = ["gammasgn"];
+
     /// A derivative of the gamma function, of order n from 0.
     GammaDerivative = gamma_derivative, "d^n/dx^n Γ(x)", "DLMF 5.2.1, 5.2.2",
     (n; x) -> gamma::gamma_derivative,
