@@ -15,10 +15,11 @@ from ..array_types import Float32Array
 from ..data import Id, Interactions
 from ..data.interactions import check_interactions
 from .arguments import valued
-from .factors import COLUMNS, DRAWN, PARAMETERS, TYPES, Loss
+from .factors import COLUMNS, DRAWN, PARAMETERS, TYPES, Loss, columns_of
 from .files import UnloadedFunction, check_arrays
 from .fitted import ArrayType, Fitted, NewUser
 from .negatives import NegativeSampling
+from .rehearsal import REHEARSED, kept_columns
 
 __all__ = ["Custom"]
 
@@ -105,6 +106,8 @@ class Custom(NegativeSampling):
             if array is not None or name in ("users", "items")
         }
         seen = _core.Csr(data.users, data.items, data.n_users, data.n_items)
+        if loss is not None:
+            arrays |= kept_columns(data, seen, columns_of(loss))
         fitted = Fitted(data.user_ids, data.item_ids, seen, arrays)
         # Vectors may have lengths that training has not.
         width = arrays["users"].shape[-1] if arrays["users"].ndim else 0
@@ -168,7 +171,10 @@ class Custom(NegativeSampling):
         if callable(self.loss):
             return super()._array_types()
         # Without the loss it is not known which biases the model has: any may be there.
-        return {name: replace(kind, optional=name.endswith("bias")) for name, kind in TYPES.items()}
+        types = {
+            name: replace(kind, optional=name.endswith("bias")) for name, kind in TYPES.items()
+        }
+        return types | REHEARSED
 
 
 def _signature(loss: object) -> Mapping[str, inspect.Parameter]:

@@ -33,6 +33,7 @@ from .factors import FactorModel, Loss
 from .features import Features
 from .fitted import Arrays, ArrayType, Fitted, NewUser
 from .hyperparameters import Bounds, Count, Scale
+from .rehearsal import REHEARSED, check_kept, kept_columns, rehearsed
 from .score_checks import check_finite
 from .training import Task
 
@@ -160,6 +161,7 @@ class FactorizationMachine(FactorModel):
 
     def _learn(self, task: Task) -> Arrays:
         data = task.data
+        before = None if task.start is None else self._fitted
         of_users = self._bags("user", self._user_features, data.user_ids, task)
         of_items = self._bags("item", self._item_features, data.item_ids, task)
         # What is drawn to be compared with comes first.
@@ -169,7 +171,8 @@ class FactorizationMachine(FactorModel):
         )
         order, place = _first(compared_with)
         n_drawn = int(compared_with.sum())
-        compared = data.take(task.seen.counts[data.users] < n_drawn)
+        learnt = rehearsed(data, before, {"weights": 1.0})
+        compared = learnt.take(task.seen.counts[learnt.users] < n_drawn)
         if len(compared) == 0:
             raise ValueError(
                 "data has no interaction of a user who lacks an item to compare with, expected "
@@ -179,9 +182,10 @@ class FactorizationMachine(FactorModel):
         of_compared = replace(task, data=compared)
         users = self._embeddings("user", of_users, data.user_ids, user_order, of_compared)
         items = self._embeddings("item", of_items, data.item_ids, order, task)
+        kept = kept_columns(learnt, task.seen, ["weights"])
 
         def arrays() -> Arrays:
-            return users.arrays(user_order) | items.arrays(place)
+            return users.arrays(user_order) | items.arrays(place) | kept
 
         user, item = wy.IndexInput([0], name="user"), wy.IndexInput([0], name="item")
         columns: dict[Any, Any] = {user: compared.users, item: place[compared.items]}
@@ -318,9 +322,10 @@ class FactorizationMachine(FactorModel):
             "user_bias": ArrayType(("users",), optional=True),
             "item_bias": ArrayType(("items",)),
         }
-        return types | array_types("user") | array_types("item")
+        return types | array_types("user") | array_types("item") | REHEARSED
 
     def _check_arrays(self, fitted: Fitted) -> None:
+        check_kept(fitted)
         for kind, ids in (("user", fitted.user_ids), ("item", fitted.item_ids)):
             check_features(kind, len(ids), fitted.arrays)
 

@@ -49,6 +49,7 @@ from ..source.read_once import ReadOnce
 from .checkpointing import TrainingState
 from .fitted import Arrays, ArrayType, Fitted
 from .hyperparameters import Bounds, Count, Scale
+from .rehearsal import REHEARSED, check_kept, kept_columns, rehearsed
 from .training import Task
 from .vectors import VectorModel
 
@@ -137,10 +138,18 @@ class FactorModel(VectorModel):
     def _learn(self, task: Task) -> Arrays:
         loss = self._loss()
         tables = {name: self._table(name, task) for name in _parameters(loss)}
-        columns, sample = self._samples(loss, tables, task.data, task.seen)
-        run = self._run(task, tables, self._optimizer(tables), lambda: _values(tables))
+        defaults = columns_of(loss)
+        before = None if task.start is None else self._fitted
+        data = rehearsed(task.data, before, defaults)
+        columns, sample = self._samples(loss, tables, data, task.seen)
+        kept = kept_columns(data, task.seen, defaults)
+
+        def arrays() -> Arrays:
+            return {name: table.value for name, table in tables.items()} | kept
+
+        run = self._run(task, tables, self._optimizer(tables), arrays)
         wy.fit(loss, columns, sample=sample, parameters=tables, **run)
-        return _values(tables)
+        return arrays()
 
     def _run(
         self,
@@ -152,12 +161,18 @@ class FactorModel(VectorModel):
         """Begins a run of parameters, or goes on with it: arguments of :func:`wyrmling.fit`."""
         monitor = task.monitor
         assert monitor is not None
-        epochs = task.epochs or self.epochs
+        scheduled = epochs = task.epochs or self.epochs
+        if task.epochs is None and task.start is not None:
+            # A whole schedule would train what is known twice as long as a fit does, and fit it too
+            # closely. Its second half is long enough for rows that are new.
+            epochs = -(-scheduled // 2)
         training = TrainingState(tables, optimizer, arrays, self.schedule == "linear")
         first = monitor.begin(epochs, training)
-        return self._settings(
-            optimizer, epochs, lambda epoch, record: monitor.epoch(epoch, record, arrays), first
-        ) | {
+
+        def after(epoch: int, record: wy.History) -> bool:
+            return monitor.epoch(epoch, record, arrays)
+
+        return self._settings(optimizer, epochs, after, first, scheduled) | {
             "threads": self.num_threads,
             "seed": int(task.rng.integers(2**63)),
             "first_epoch": first,
@@ -205,13 +220,18 @@ class FactorModel(VectorModel):
         epochs: int,
         callback: EpochCallback | None = None,
         first: int = 0,
+        scheduled: int | None = None,
     ) -> dict[str, Any]:
-        """Arguments of :func:`wyrmling.fit` for epochs whose step length goes by the schedule."""
+        """Arguments of :func:`wyrmling.fit` for epochs whose step length goes by the schedule: they
+        are the last of so many.
+        """
+        skipped = 0 if scheduled is None else scheduled - epochs
 
         def begin(epoch: int) -> None:
             if epoch < epochs:
                 shrinks = self.schedule == "linear"
-                optimizer.lr = self.lr * (1.0 - epoch / epochs) if shrinks else self.lr
+                done = (skipped + epoch) / (skipped + epochs)
+                optimizer.lr = self.lr * (1.0 - done) if shrinks else self.lr
 
         def after_epoch(epoch: int, record: wy.History) -> bool | None:
             stop = None if callback is None else callback(epoch, record)
@@ -362,7 +382,10 @@ class FactorModel(VectorModel):
         return rng.normal(0.0, self.init_scale, (count, width)).astype(np.float32)
 
     def _array_types(self) -> Mapping[str, ArrayType]:
-        return {name: TYPES[name] for name in _parameters(self._loss())}
+        return {name: TYPES[name] for name in _parameters(self._loss())} | REHEARSED
+
+    def _check_arrays(self, fitted: Fitted) -> None:
+        check_kept(fitted)
 
     # New users.
 
@@ -439,5 +462,11 @@ def _parameters(loss: Loss) -> list[str]:
     return [name for name in PARAMETERS if name in asked]
 
 
-def _values(tables: Parameters) -> Arrays:
-    return {name: table.value for name, table in tables.items()}
+def columns_of(loss: Loss) -> dict[str, Any]:
+    """The columns beside users and items that a loss asks for, and their defaults."""
+    asked = inspect.signature(loss).parameters
+    return {
+        ATTRIBUTES[name]: asked[name].default
+        for name in COLUMNS
+        if name in asked and name not in ("user", "item")
+    }

@@ -147,10 +147,10 @@ class Recommender(Stateful, ABC):
     ) -> Self:
         """Learns from more interactions, from where it is. Arguments and errors are those of `fit`.
 
-        Users and items that are new are added after those known, which keep their numbers. What was
-        seen before stays seen. Random choices depend on ``random_state`` and on what the model has
-        learnt, so that a call after another draws other negatives. A model that was not fitted is
-        fitted.
+        New users and items come after those known, which keep their numbers. What was seen stays
+        seen and is learnt from again, lest it be forgotten: an epoch is one of all data. Gradient
+        steps take the second half of the model's epochs, by the schedule, if ``epochs`` is None. A
+        model not fitted is fitted; one saved without histories learns from the new data alone.
         """
         settings = MonitorSettings(metric, patience, callback, progress, checkpoint)
         return self._train(data, self._fitted, epochs, validation, settings)

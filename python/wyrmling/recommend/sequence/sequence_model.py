@@ -82,7 +82,7 @@ class SequenceModel(FactorModel):
         for name, kind in self._parameter_types().items():
             tables[name] = wy.Parameter(self._start(name, kind, task), name=name)
         histories = _histories(task)
-        users, samples = self._windows(histories, np.unique(task.data.users), task.data.n_items)
+        users, samples = self._windows(histories, task.data.n_items)
         if not len(samples):
             raise ValueError(
                 "data has no user with two interactions who lacks an item, "
@@ -138,15 +138,13 @@ class SequenceModel(FactorModel):
         """A parameter that is new: at random; what has one axis is 0."""
         return np.zeros(shape, np.float32) if len(shape) == 1 else nn.xavier(shape, rng)
 
-    def _windows(
-        self, histories: wy.Ragged, users: IndexArray, n_items: int
-    ) -> tuple[IndexArray, wy.Ragged]:
-        """The samples of some users: whose each is, and its items. Windows overlap by one item."""
+    def _windows(self, histories: wy.Ragged, n_items: int) -> tuple[IndexArray, wy.Ragged]:
+        """The samples of all users: whose each is, and its items. Windows overlap by one item."""
         of: list[int] = []
         starts: list[int] = []
         ends: list[int] = []
         offsets = histories.offsets
-        for user in users.tolist():
+        for user in range(len(histories)):
             start, end = int(offsets[user]), int(offsets[user + 1])
             if len(np.unique(histories.values[start:end])) >= n_items:
                 continue  # there is nothing to compare with
