@@ -298,6 +298,8 @@ def test_files_and_similarity(data: Interactions, tmp_path: Any) -> None:
     # Without histories what is new is learnt, and vectors of all others stay.
     model.save(tmp_path / "short.safetensors", histories=False)
     short = ImplicitALS.load(tmp_path / "short.safetensors")
+    user = model.fold_in([data.item_ids[0]], values=[2.0])
+    assert short.recommend(user) == model.recommend(user)
     new = Interactions.from_ids([data.user_ids[0]] * 2, [data.item_ids[0], "new"])
     short.partial_fit(new)
     np.testing.assert_array_equal(

@@ -83,13 +83,13 @@ class Fitted:
     @cached_property
     def fingerprint(self) -> tuple[int, int]:
         """Tells this state from others, but not from its copies: checksums of some of the items'
-        ids, and of some elements of what was learnt, but for what is of users.
+        ids, and of some elements of what was learnt, but for what is of users, as a copy may lack.
         """
         ids = self.item_ids.values
         listed = repr((len(ids), _spread(ids).tolist()))
         items = found = zlib.crc32(listed.encode(errors="surrogatepass"))
         for name in sorted(self.arrays):
-            if not name.startswith(("user", "history")):
+            if not name.startswith(("user", "history", "values")):
                 array = self.arrays[name]
                 found = zlib.crc32(repr((name, array.shape)).encode(), found)
                 found = zlib.crc32(_spread(array.ravel()).tobytes(), found)
