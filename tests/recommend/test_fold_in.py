@@ -72,14 +72,15 @@ def test_a_batch_of_a_new_user_fits_memory() -> None:
 
 
 def total(model: Any, query: Any, penalties: tuple[float, float]) -> float:
-    """The sum that training makes least, of a user's vector and bias."""
+    """The sum that training makes least, of a user's vector and bias, in the ratings' own units."""
     arrays = {name: array.astype(np.float64) for name, array in model.fitted.arrays.items()}
     vector, bias, found = query[:-1], query[-1], 0.0
     for item, value in zip(*RATED, strict=True):
         at = ITEMS.index(item)
         predicted = vector @ arrays["items"][at] + arrays["item_bias"][at]
         found += 0.5 * (predicted + bias + arrays["bias"][0] - value) ** 2
-    return found + 0.5 * (penalties[0] * (vector @ vector) + penalties[1] * bias**2)  # type: ignore[no-any-return]
+    of_vector = penalties[0] * arrays["unit"][0] * (vector @ vector)
+    return found + 0.5 * (of_vector + penalties[1] * bias**2)  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize(
@@ -332,9 +333,12 @@ def test_ratings_without_a_penalty_give_the_shortest_solution() -> None:
     ratings = replace(DATA, values=np.arange(len(DATA)) % 5 + 1.0)
     model = ExplicitMF(factors=6, l2=0.0, l2_bias=0.0, epochs=3, num_threads=1).fit(ratings)
     arrays = model.fitted.arrays
+    unit = float(arrays["unit"][0])
+    # In the unit of training: a vector takes the root of it, a bias all.
+    scales = np.append(np.full(6, unit**0.5), unit)
     for items in ([3], [3, 5], [1, 2, 4]):
         query = model.fold_in(DATA.item_ids.take(items), values=[5.0, 1.0, 2.0][: len(items)]).query
         rows = np.column_stack([arrays["items"][items], np.ones(len(items))]).astype(np.float64)
         rest = np.array([5.0, 1.0, 2.0][: len(items)]) - arrays["item_bias"][items]
-        expected = np.linalg.pinv(rows) @ (rest - arrays["bias"][0])
+        expected = scales * (np.linalg.pinv(rows * scales) @ (rest - arrays["bias"][0]))
         np.testing.assert_allclose(query, expected, rtol=1e-5)

@@ -6,7 +6,7 @@ Koren, Bell and Volinsky, "Matrix Factorization Techniques for Recommender Syste
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -17,8 +17,10 @@ from ..data import Id
 from .arguments import valued
 from .factors import FactorModel, Loss
 from .files import check_finite
-from .fitted import NewUser
+from .fitted import Arrays, ArrayType, NewUser
 from .hyperparameters import Bounds, Count
+from .training import Task
+from .units import deviation
 
 __all__ = ["ExplicitMF"]
 
@@ -43,7 +45,8 @@ def loss(
 class ExplicitMF(FactorModel):
     """Matrix factorisation of ratings: ``predict`` gives ratings.
 
-    It learns from the values of interactions, which need not be ratings: any finite numbers. It
+    It learns from the values of interactions, which need not be ratings: any finite numbers, which
+    are measured in units of their standard deviation, as is the loss of its learning curve. It
     ranks what users would rate highest, which is not what they would choose: for ranking the
     models of implicit feedback are better.
     """
@@ -60,11 +63,18 @@ class ExplicitMF(FactorModel):
     def _scores_values(self) -> bool:
         return True
 
+    def _unit(self, task: Task) -> float:
+        return deviation(task.data) if task.start is None else _unit_of(task.start)
+
+    def _array_types(self) -> Mapping[str, ArrayType]:
+        return {**super()._array_types(), "unit": ArrayType((1,), optional=True)}
+
     def fold_in(self, history: Iterable[Id], *, values: Iterable[float] | None = None) -> NewUser:
         """A user that the model was not trained on, by the items that they had and their ratings.
 
         The user's vector and bias are those that make the loss least, while all else stays as it
-        is: the solution of a ridge regression, in one step.
+        is: the solution of a ridge regression, in one step. The penalty of the vector is that of
+        training, in units of the values' deviation.
 
         Args:
             history: ids of items. One that occurs more than once counts with each of its ratings.
@@ -90,8 +100,11 @@ class ExplicitMF(FactorModel):
     def _learnt(self, items: IndexArray, values: Float32Array | None) -> Float32Array:
         assert values is not None
         arrays = self.fitted.arrays
-        vectors = arrays["items"][items].astype(np.float64)
+        # In the unit of training, as the penalties are.
+        unit = _unit_of(arrays)
+        vectors = arrays["items"][items].astype(np.float64) / unit**0.5
         count, width = vectors.shape
+        scales = np.append(np.full(width, unit**0.5), unit)
         rest = values - arrays["item_bias"][items].astype(np.float64) - arrays["bias"][0]
         # How often the penalty counts in an epoch.
         often = count if self.l2_per == "sample" else -(-count // self.batch_size)
@@ -100,11 +113,17 @@ class ExplicitMF(FactorModel):
         # Without a penalty the solution is not unique: this gives the shortest.
         rows = np.concatenate([vectors, np.ones((count, 1))], axis=1)
         system = np.concatenate([rows, np.diag(np.sqrt(often * l2))])
-        right = np.concatenate([rest, np.zeros(width + 1)])
+        right = np.concatenate([rest / unit, np.zeros(width + 1)])
         # With an infinite number LAPACK does not end.
         check_finite("items", vectors)
         check_finite("item_bias with bias", rest)
         with np.errstate(over="ignore"):
-            found: Float32Array = np.linalg.lstsq(system, right, None)[0].astype(np.float32)
+            solution = np.linalg.lstsq(system, right, None)[0] * scales
+            found: Float32Array = solution.astype(np.float32)
         check_finite("the solution of values, in single precision,", found)
         return found
+
+
+def _unit_of(arrays: Arrays) -> float:
+    """The unit that values were measured in when this was learnt."""
+    return float(arrays["unit"][0]) if "unit" in arrays else 1.0

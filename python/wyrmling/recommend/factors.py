@@ -30,7 +30,7 @@ import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
@@ -51,6 +51,7 @@ from .fitted import Arrays, ArrayType, Fitted
 from .hyperparameters import Bounds, Count, Scale
 from .rehearsal import REHEARSED, check_kept, kept_columns, rehearsed
 from .training import Task
+from .units import in_units, measured
 from .vectors import VectorModel
 
 __all__ = ["FactorModel"]
@@ -136,20 +137,29 @@ class FactorModel(VectorModel):
         """The loss of a sample: a function of arguments that the module's head lists."""
 
     def _learn(self, task: Task) -> Arrays:
-        loss = self._loss()
-        tables = {name: self._table(name, task) for name in _parameters(loss)}
+        loss, unit = self._loss(), self._unit(task)
+        start = None if task.start is None else in_units(task.start, 1.0 / unit)
+        begun = replace(task, data=measured(task.data, unit), start=start)
+        tables = {name: self._table(name, begun) for name in _parameters(loss)}
         defaults = columns_of(loss)
         before = None if task.start is None else self._fitted
         data = rehearsed(task.data, before, defaults)
-        columns, sample = self._samples(loss, tables, data, task.seen)
+        columns, sample = self._samples(loss, tables, measured(data, unit), task.seen)
         kept = kept_columns(data, task.seen, defaults)
+        if unit != 1.0:
+            kept["unit"] = np.array([unit], np.float32)
 
         def arrays() -> Arrays:
-            return {name: table.value for name, table in tables.items()} | kept
+            learnt = {name: table.value for name, table in tables.items()}
+            return {**in_units(learnt, unit), **kept}
 
         run = self._run(task, tables, self._optimizer(tables), arrays)
         wy.fit(loss, columns, sample=sample, parameters=tables, **run)
         return arrays()
+
+    def _unit(self, task: Task) -> float:
+        """What values are measured in while a model learns."""
+        return 1.0
 
     def _run(
         self,
