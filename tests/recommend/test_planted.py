@@ -18,7 +18,7 @@ from wyrmling.datasets import make_interactions
 from wyrmling.datasets.generated import planted_preferences
 from wyrmling.evaluation import evaluate
 from wyrmling.recommend import BPR, WARP, Custom, Popularity, Recommender
-from wyrmling.recommend.pairwise import Sparsity
+from wyrmling.recommend.sparsity import Sparsity
 
 METRIC = "ndcg@10"
 PAIRWISE = [BPR, WARP]

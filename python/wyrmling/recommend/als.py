@@ -21,11 +21,12 @@ filtering", RecSys 2011), which is faster and ranks as well.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -38,6 +39,7 @@ from ..data.pairs import users_of
 from .arguments import valued
 from .fitted import Arrays, ArrayType, Fitted, NewUser, Reasons
 from .hyperparameters import Bounds, Count, Scale
+from .sparsity import Sparsity, with_penalty
 from .training import Task
 from .vectors import VectorModel
 
@@ -70,7 +72,10 @@ class ImplicitALS(VectorModel):
 
     Args:
         factors: length of the vectors.
-        l2: weight of the penalty, of a vector with one interaction.
+        l2: weight of the penalty, of a vector with one interaction. None takes the bound of what
+            noise has: ``0.85·(1 + alpha·r)·(√u + √i)·(1 - √density) / (u·i)^(l2_power/2)`` for a
+            mean amount r, and u and i pairs of a user and of an item, of those that occur; at least
+            a tenth of it where most do.
         l2_power: the penalty is ``l2·n^l2_power`` for a vector with n interactions.
         alpha: how much more confidence an interaction of value 1 has than none.
         epochs: how many times both sides are solved.
@@ -81,7 +86,7 @@ class ImplicitALS(VectorModel):
     """
 
     factors: Annotated[int, Bounds(least=1, most=2**16)] = 64
-    l2: Annotated[float, Bounds(above=0)] = 1.6
+    l2: Annotated[float, Bounds(above=0)] | None = None
     l2_power: Annotated[float, Bounds(least=0, most=1)] = 0.5
     alpha: Annotated[float, Bounds(above=0)] = 0.2
     epochs: Count = 15
@@ -102,6 +107,30 @@ class ImplicitALS(VectorModel):
             raise ValueError(f"values has {len(values)} numbers for {len(fitted.seen)} pairs")
 
     # Learning.
+
+    def _resolved(
+        self,
+        pairs: _core.Csr | None,
+        data: Interactions | None = None,
+        before: Fitted | None = None,
+    ) -> Self:
+        amount = 1.0
+        if pairs is not None and data is not None and self.l2 is None:
+            users, items, amounts = _rows(data, before)
+            there = amounts > 0
+            if not there.all():
+                pairs = _core.Csr(users[there], items[there], *pairs.shape)
+            amount = float(amounts.sum(dtype=np.float64)) / max(len(pairs), 1)
+        if pairs is not None and not len(pairs):
+            return self  # which learning refuses
+        return with_penalty(self, pairs, partial(self._penalty, amount))
+
+    def _penalty(self, amount: float, pairs: Sparsity) -> float:
+        """The weight of the penalty for data of this sparsity and mean amount."""
+        edge = math.sqrt(pairs.per_user) + math.sqrt(pairs.per_item)
+        structure = max(1 - math.sqrt(pairs.density), 0.1)
+        scale = (pairs.per_user * pairs.per_item) ** (self.l2_power / 2)
+        return float(0.85 * (1 + self.alpha * amount) * edge * structure / scale)
 
     def _learn(self, task: Task) -> Arrays:
         before = self._fitted if task.start is not None else None
@@ -185,11 +214,16 @@ class ImplicitALS(VectorModel):
             matrix, fixed, start, self._penalties(matrix), steps, self.num_threads
         )
 
+    @property
+    def _l2(self) -> float:
+        assert self.l2 is not None, "a model that learns or answers has chosen it"
+        return self.l2
+
     def _penalties(self, matrix: _core.CsrMatrix) -> Float32Array:
         """The penalty of each row's vector."""
         counts = np.maximum(_counts(matrix), 1)
         with np.errstate(over="ignore"):
-            penalties = self.l2 * counts**self.l2_power
+            penalties = self._l2 * counts**self.l2_power
         if penalties.max() > np.finfo(np.float32).max:
             raise ValueError(f"l2 is {self.l2}, expected penalties within single precision")
         found: Float32Array = penalties.astype(np.float32)
@@ -244,7 +278,7 @@ class ImplicitALS(VectorModel):
             squares = SQUARES[fitted] = vectors.T @ vectors
         own = fitted.arrays["items"][items].astype(np.float64)
         extra = self.alpha * amounts
-        penalty = self.l2 * max(int(np.count_nonzero(amounts)), 1) ** self.l2_power
+        penalty = self._l2 * max(int(np.count_nonzero(amounts)), 1) ** self.l2_power
         matrix = squares + (own.T * extra) @ own + penalty * np.eye(len(squares))
         # The trace over the penalty is a bound that is seldom so large.
         is_large = MOST_CONDITION * penalty < np.trace(matrix) < np.inf
@@ -302,6 +336,11 @@ def _check_amounts(name: str, values: Float32Array) -> None:
 
 def _amounts(data: Interactions, before: Fitted | None) -> _core.CsrMatrix:
     """How much each user had of each item, with what they had before."""
+    return _core.CsrMatrix(*_rows(data, before), data.n_users, data.n_items)
+
+
+def _rows(data: Interactions, before: Fitted | None) -> tuple[IndexArray, IndexArray, Float32Array]:
+    """Users, items and amounts: those of the pairs of an earlier state, then of interactions."""
     amounts = np.ones(len(data), np.float32)
     if data.values is not None:
         _check_amounts("data", data.values)
@@ -315,11 +354,10 @@ def _amounts(data: Interactions, before: Fitted | None) -> _core.CsrMatrix:
                 f"data has the value {1.0 if data.values is None else data.values[at]} and the "
                 f"weight {data.weights[at]} at {at}, expected a product within single precision"
             )
-    users, items = data.users, data.items
-    if before is not None and before.seen is not None:
-        seen = before.seen
-        known = before.arrays.get("values", np.ones(len(seen), np.float32))
-        users = np.concatenate([users_of(seen), users])
-        items = np.concatenate([seen.indices, items])
-        amounts = np.concatenate([known, amounts])
-    return _core.CsrMatrix(users, items, amounts, data.n_users, data.n_items)
+    if before is None or before.seen is None:
+        return data.users, data.items, amounts
+    seen = before.seen
+    known = before.arrays.get("values", np.ones(len(seen), np.float32))
+    users = np.concatenate([users_of(seen), data.users])
+    items = np.concatenate([seen.indices, data.items])
+    return users, items, np.concatenate([known, amounts])

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..array_types import Float32Array, IndexArray
-from ..data import Id, Ids
+from ..data import Id, Ids, Interactions
 from .hyperparameters import Hyperparameters
 from .learning_curve import LearningCurve
 
@@ -170,8 +170,14 @@ class Stateful(Hyperparameters):
             raise RuntimeError(f"this {type(self).__name__} is not fitted: call fit(data) first")
         return self._fitted
 
-    def _resolved(self, pairs: _core.Csr | None) -> Self:
-        """The model with numbers for the hyperparameters that it chooses by the pairs of data.
+    def _resolved(
+        self,
+        pairs: _core.Csr | None,
+        data: Interactions | None = None,
+        before: Fitted | None = None,
+    ) -> Self:
+        """The model with numbers for the hyperparameters that it chooses by the pairs of data, and
+        by the interactions that it is to learn from after an earlier state.
 
         Raises ValueError for a model that chooses, where there are no pairs.
         """

@@ -169,7 +169,7 @@ class Recommender(Stateful, ABC):
         task = Task.of(model, data, before, epochs, validation)
         # Of a model without histories the new pairs alone say nothing of the data.
         knows = before is None or before.seen is not None
-        model = model._resolved(task.seen if knows else None)
+        model = model._resolved(task.seen if knows else None, task.data, before)
         monitor = TrainingMonitor(model, task, settings)
         arrays = model._learn(replace(task, monitor=monitor))
         self._set_fitted(monitor.finish(arrays))

@@ -15,7 +15,8 @@ import wyrmling as wy
 
 from .factors import Loss
 from .hyperparameters import Bounds, Count
-from .pairwise import PairwiseModel, Sparsity
+from .pairwise import PairwiseModel
+from .sparsity import Sparsity
 
 __all__ = ["WARP"]
 
