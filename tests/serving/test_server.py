@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import ipaddress
 import json
 import os
 import signal
@@ -40,9 +41,12 @@ def path(tmp_path: Path, models: list[Recommender]) -> Path:
 
 
 @contextmanager
-def served(path: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    """The port at which a command serves a model, and its process."""
+def served(
+    path: Path, *options: str, shell: str = ""
+) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """The port at which a command serves a model, and its process, which a shell may prepare."""
     command = [sys.executable, "-m", "wyrmling", "serve", str(path), "--port", "0", *options]
+    command = ["sh", "-c", f'{shell} exec "$@"', "sh", *command]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         said = process.stderr.readline()
@@ -218,6 +222,41 @@ def test_who_may_ask_goes_by_the_address(path: Path, host: str) -> None:
             connection.request("GET", "/health", headers={"Host": f"{name}:{port}"})
             assert connection.getresponse().status == status, name
             connection.close()
+
+
+def test_connections_beyond_the_files_that_may_be_open_wait(path: Path) -> None:
+    with served(path, shell="ulimit -n 48;") as (port, process):
+        opened = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(60)]
+        request = b"HEAD /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        for _ in opened:  # at each the server looks whether there are others
+            opened[0].sendall(request)
+            assert opened[0].recv(10_000).startswith(b"HTTP/1.1 200")
+        opened[-1].sendall(request)
+        while len(opened) > 1:
+            opened.pop(0).close()
+        assert opened[0].recv(12) == b"HTTP/1.1 200"
+        opened[0].close()
+        process.send_signal(signal.SIGTERM)
+        assert "Too many open files" not in process.communicate(timeout=60)[1]
+
+
+def test_an_address_may_be_of_one_interface(path: Path) -> None:
+    addresses = Path("/proc/net/if_inet6")
+    lines = addresses.read_text().split("\n") if addresses.exists() else []
+    # An address in digits without colons, ..., its scope, flags, and the interface.
+    local = [line.split() for line in lines if line[:4] == "fe80" and line.split()[4] == "80"]
+    if not local:
+        pytest.skip("no interface has an address of its own link")
+    digits, name = local[0][0], local[0][-1]
+    host = f"{ipaddress.IPv6Address(int(digits, 16))}%{name}"
+    ready: list[str] = []
+
+    def connect(url: str) -> None:
+        ready.append(url)
+        raise KeyboardInterrupt
+
+    serve(path, host=host, port=0, ready=connect)
+    assert ready[0].startswith(f"http://[{host.replace('%', '%25')}]:")
 
 
 def test_settings_are_checked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,8 @@ __all__ = ["serve"]
 LONGEST_HEADERS = 1 << 14
 # Connections that are open at once; others wait.
 MOST_CONNECTIONS = 1000
+# Open files that are left for what else the server opens, such as the model's file.
+SPARE_FILES = 16
 NAMES = ("localhost", "127.0.0.1", "::1")
 
 
@@ -82,7 +84,7 @@ def serve(
     current = CurrentModel(check_path("path", path), mmap)
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     listening = _listening(host, port)
-    address, found = listening.getsockname()[:2]
+    address, found = _numeric(listening)
     application = Application(current, Page() if ui else None, _names(host, address))
     server: Any = create_server(
         application,
@@ -91,7 +93,7 @@ def serve(
         ident=None,
         max_request_body_size=max_body + 1,  # waitress refuses as many
         max_request_header_size=LONGEST_HEADERS,
-        connection_limit=MOST_CONNECTIONS,
+        connection_limit=_most_connections(listening.fileno()),
         channel_timeout=30,
         asyncore_use_poll=True,
     )
@@ -99,7 +101,8 @@ def serve(
 
     current.watch()
     undo = _handle_signals(current)
-    url = f"http://[{address}]:{found}/" if ":" in address else f"http://{address}:{found}/"
+    named = f"[{address.replace('%', '%25')}]" if ":" in address else address
+    url = f"http://{named}:{found}/"
     try:
         if ready is None:
             print(
@@ -164,10 +167,35 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         family, _, _, _, address = found[0]
-        return socket.create_server(address[:2], family=family, backlog=1024)
+        # Whole: an address of IPv6 that many interfaces have is one of them by its last part.
+        return socket.create_server(address, family=family, backlog=1024)
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OSError(f"cannot answer at {host} port {port}: {reason}") from None
+
+
+def _numeric(listening: socket.socket) -> tuple[str, int]:
+    """The address of a socket in numbers, with the interface where one belongs to it; the port."""
+    numeric = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
+    address, port = socket.getnameinfo(listening.getsockname(), numeric)
+    return address, int(port)
+
+
+def _most_connections(opened: int) -> int:
+    """How many connections may be open, of a process that has opened so many files already.
+
+    One that comes when the system lets no more files be opened stays where it is, and waitress
+    would try at once to take it, again and again.
+    """
+    try:
+        import resource
+    except ImportError:  # of systems without such a bound
+        return MOST_CONNECTIONS
+    granted = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if granted == resource.RLIM_INFINITY:
+        return MOST_CONNECTIONS
+    # Waitress counts its own two among them.
+    return max(min(MOST_CONNECTIONS, granted - opened - SPARE_FILES), 3)
 
 
 def _names(host: str, address: str) -> frozenset[str] | None:
