@@ -101,6 +101,8 @@ def test_errors_are_one_line(
     with pytest.raises(SystemExit):
         run("datasets", "movielens-10m")
     assert "'movielens-10m'" in capsys.readouterr().err
+    assert run("datasets", "--out", out) == 1
+    assert "--out is of no use without a NAME" in capsys.readouterr().err
 
 
 def test_any_interactions_are_written(tmp_path: Path) -> None:

@@ -33,6 +33,9 @@ KNOWN: Mapping[str, tuple[Published, Any, str]] = {
 def run(options: argparse.Namespace) -> None:
     """Lists published data sets, or downloads one, and writes it as lines that train reads."""
     if options.name is None:
+        for name in ("out", "from_file", "url", "cache"):
+            if getattr(options, name) is not None:
+                raise ValueError(f"--{name.replace('_', '-')} is of no use without a NAME")
         _list(options.json)
         return
     if options.out is not None:

@@ -13,6 +13,7 @@ from ..recommend import Recommendations
 
 __all__ = [
     "aside",
+    "complain",
     "count",
     "describe",
     "discard_output",
@@ -89,6 +90,12 @@ def watched() -> bool:
     Python has None for a stream that was closed before it began.
     """
     return sys.stderr is not None and sys.stderr.isatty()
+
+
+def complain(line: str) -> None:
+    """Prints a line to the standard error, where there is one: print would take the output."""
+    if sys.stderr is not None:
+        print(line, file=sys.stderr, flush=True)
 
 
 def nothing(line: str) -> None:

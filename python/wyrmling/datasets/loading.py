@@ -52,8 +52,9 @@ def _source(published: Published, url: str | None) -> Source:
         most=published.most,
         checksum_url=f"{url}.md5" if published.has_checksum else None,
         advice=(
-            f"Where there is no network: {published.call} takes from_file=PATH, the archive or the "
-            f"{published.member} in it, which you have already, and url=ADDRESS, a mirror; "
+            f"Where there is no network: {published.call} takes from_file=PATH (--from-file), the "
+            f"archive or the {published.member} in it, which you have already, and url=ADDRESS "
+            "(--url), a mirror; "
             "wyrmling.datasets.read_interactions(PATH) reads other files of ratings"
         ),
     )
