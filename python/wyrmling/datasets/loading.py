@@ -33,7 +33,8 @@ def load(
         return interactions_of(blocks, what)
 
     if from_file is None:
-        return obtain(_source(published, url), directory(cache), read, progress)
+        folder = directory(None if cache is None else check_path("cache", cache))
+        return obtain(_source(published, url), folder, read, progress)
     if cache is not None or url is not None:
         raise ValueError("from_file: expected neither cache nor url with it")
     path = check_path("from_file", from_file)
