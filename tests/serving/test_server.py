@@ -57,8 +57,10 @@ def served(
             process.kill()
 
 
-def get(port: int, path: str, body: bytes | None = None, **headers: str) -> tuple[int, Any]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+def get(
+    port: int, path: str, body: bytes | None = None, timeout: int = 60, **headers: str
+) -> tuple[int, Any]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
     connection.request("GET" if body is None else "POST", path, body, headers)
     response = connection.getresponse()
     content = response.read()
@@ -183,6 +185,16 @@ def test_a_model_is_replaced_while_requests_run(path: Path, models: list[Recomme
             for thread in asking:
                 thread.join()
     assert wrong == []
+
+
+def test_signals_that_come_while_others_are_handled_stop_nothing(path: Path) -> None:
+    with served(path) as (port, process):
+        for _ in range(20):
+            for _ in range(10_000):
+                process.send_signal(signal.SIGHUP)
+            assert get(port, "/health", timeout=10)[0] == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0
 
 
 def test_a_bad_file_leaves_the_model(path: Path, models: list[Recommender]) -> None:
