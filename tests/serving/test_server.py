@@ -21,7 +21,7 @@ import pytest
 
 from wyrmling.datasets import make_interactions
 from wyrmling.recommend import BPR, Popularity, Recommender
-from wyrmling.serving import serve
+from wyrmling.serving import current_model, serve
 from wyrmling.serving.current_model import CurrentModel
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
@@ -217,6 +217,28 @@ def test_a_bad_file_leaves_the_model(path: Path, models: list[Recommender]) -> N
             CurrentModel(path.with_name("nowhere"))
     finally:
         current.close()
+
+
+def test_a_file_that_is_read_for_long_holds_up_no_end(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    current = CurrentModel(path)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def read() -> Recommender:
+        begun.set()
+        go_on.wait(60)
+        return current.get().model
+
+    monkeypatch.setattr(current, "_read", read)
+    monkeypatch.setattr(current_model, "PATIENCE", 0.1)
+    current.watch(0.01)
+    current.ask()
+    begun.wait(60)
+    start = time.monotonic()
+    current.close()
+    assert time.monotonic() - start < 30
+    go_on.set()
 
 
 @pytest.mark.parametrize("host", ["LOCALHOST", "127.1", "127.0.0.2"])

@@ -24,6 +24,9 @@ __all__ = ["Current", "CurrentModel"]
 
 logger = logging.getLogger("wyrmling.serving")
 
+# Seconds for which the end of a server waits for a file that is being read; requests have as many.
+PATIENCE = 5.0
+
 Signature = tuple[int, int, int, int]
 
 
@@ -100,10 +103,10 @@ class CurrentModel:
         self._watcher.start()
 
     def close(self) -> None:
-        """Ends the watching thread."""
+        """Ends the watching thread: at once, or when it has read what it reads now."""
         self._ended.set()
         if self._watcher is not None:
-            self._watcher.join()
+            self._watcher.join(PATIENCE)
 
     def _watch(self, seconds: float) -> None:
         before = self._seen
