@@ -437,6 +437,15 @@ def test_errors_and_warnings_are_lines_of_the_error_stream(
         assert json.loads(said.out)["package"] == "recs"
         assert said.err.startswith(f"{called} wheel: warning: EASE scores by histories: without")
         assert said.err.count("\n") == 1
+    # Who closes that stream loses what it says and no more.
+    read, write = os.pipe()
+    os.close(read)
+    for command, code in ((wheel, 0), (["recommend", str(path), "--user", "nobody"], 1)):
+        done = subprocess.run(
+            [*COMMAND, *command], stdout=subprocess.DEVNULL, stderr=write, timeout=60, check=False
+        )
+        assert done.returncode == code
+    os.close(write)
     # Without that stream an error is no output.
     monkeypatch.setattr(sys, "stderr", None)
     assert main(["recommend", str(path), "--user", "nobody"]) == 1

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from ..data import Id, Interactions
@@ -93,9 +94,13 @@ def watched() -> bool:
 
 
 def complain(line: str) -> None:
-    """Prints a line to the standard error, where there is one: print would take the output."""
+    """Prints a line to the standard error, where somebody reads it.
+
+    Where there is none, print would take the output; and what a command does goes on.
+    """
     if sys.stderr is not None:
-        print(line, file=sys.stderr, flush=True)
+        with suppress(OSError):
+            print(line, file=sys.stderr, flush=True)
 
 
 def nothing(line: str) -> None:
