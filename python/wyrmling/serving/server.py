@@ -128,10 +128,20 @@ def _connection(base: Any) -> Any:
     One that is closed with something unread is reset, and the answer is lost: it is first closed
     for writing, and what comes is forgotten until the other side closes, or waitress's time is over
     (RFC 9112, 9.6). A request that expects to be told to go on and is there whole is answered at
-    once (RFC 9110, 10.1.1); waitress would wait for more of it.
+    once (RFC 9110, 10.1.1); waitress would wait for more of it. What Python makes no address of, or
+    no integer, as of a length with too many digits, is refused and no error of the server.
     """
+    from waitress.parser import ParsingError
+
+    class Request(base.parser_class):  # type: ignore[misc]
+        def parse_header(self, header_plus: bytes) -> None:
+            try:
+                super().parse_header(header_plus)
+            except ValueError:
+                raise ParsingError("an address or a length is invalid") from None
 
     class Connection(base):  # type: ignore[misc]
+        parser_class = Request
         refused = forgets = False
 
         def service(self) -> None:
