@@ -84,7 +84,9 @@ def serve(
     current = CurrentModel(check_path("path", path), mmap)
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     listening = _listening(host, port)
-    address, found = _numeric(listening)
+    # In numbers, with the interface that an address of IPv6 belongs to.
+    numeric = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
+    address, found = socket.getnameinfo(listening.getsockname(), numeric)
     application = Application(current, Page() if ui else None, _names(host, address))
     server: Any = create_server(
         application,
@@ -177,29 +179,20 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         family, _, _, _, address = found[0]
-        # Whole: an address of IPv6 that many interfaces have is one of them by its last part.
         return socket.create_server(address, family=family, backlog=1024)
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OSError(f"cannot answer at {host} port {port}: {reason}") from None
 
 
-def _numeric(listening: socket.socket) -> tuple[str, int]:
-    """The address of a socket in numbers, with the interface where one belongs to it; the port."""
-    numeric = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
-    address, port = socket.getnameinfo(listening.getsockname(), numeric)
-    return address, int(port)
-
-
 def _most_connections(opened: int) -> int:
-    """How many connections may be open, of a process that has opened so many files already.
+    """How many connections may be open, beside so many files that are open already.
 
-    One that comes when the system lets no more files be opened stays where it is, and waitress
-    would try at once to take it, again and again.
+    One for which the system opens no file waits, and waitress would try again at once, for ever.
     """
     try:
         import resource
-    except ImportError:  # of systems without such a bound
+    except ImportError:  # on Windows
         return MOST_CONNECTIONS
     granted = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if granted == resource.RLIM_INFINITY:
