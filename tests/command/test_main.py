@@ -287,6 +287,9 @@ def test_the_demo(tmp_path: Path) -> None:
         ["recommend", "model"],
         ["recommend", "model", "--user", "1", "-k", "0"],
         ["demo", "extra"],
+        ["serve", "model", "--port", "-1"],
+        ["serve", "model", "--threads", "0"],
+        ["serve", "model", "--max-body", "1_000"],
     ],
 )
 def test_bad_options_end_with_code_2_and_an_error(arguments: list[str]) -> None:
