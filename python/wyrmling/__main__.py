@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 import wyrmling as wy
 
@@ -27,7 +29,7 @@ from .command import (
     wheel,
 )
 from .command.models import chosen
-from .command.text import discard_output
+from .command.text import complain, discard_output
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,11 +40,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     options = _parser(chosen(arguments)).parse_args(arguments)
+
+    def warn(message: Warning | str, *_: Any, **__: Any) -> None:
+        complain(f"{options.prog}: warning: {' '.join(str(message).split())}")
+
     try:
-        options.run(options)
+        with warnings.catch_warnings():
+            warnings.showwarning = warn  # without the line of code that warns
+            options.run(options)
         print(end="", flush=True)  # where there is an output
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        complain("interrupted")
         return 130
     except BrokenPipeError:
         discard_output()
@@ -50,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         message = error.args[0] if isinstance(error, KeyError) and error.args else error
         text = " ".join(str(message).split()) or type(error).__name__
-        print(f"{options.prog}: error: {text}", file=sys.stderr)
+        complain(f"{options.prog}: error: {text}")
         return 1
     return 0
 
@@ -62,7 +70,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser(model: str) -> argparse.ArgumentParser:
     parser = _Parser(
-        prog="python -m wyrmling",
+        prog="wyrmling" if Path(sys.argv[0]).stem == "wyrmling" else "python -m wyrmling",
         description="Train recommenders on files of interactions, ask, measure and ship them.",
     )
     parser.add_argument("--version", action="version", version=f"wyrmling {wy.__version__}")

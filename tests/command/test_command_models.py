@@ -13,10 +13,10 @@ from wyrmling.__main__ import main
 from wyrmling.command import recommend, similar
 from wyrmling.command.models import MODELS, offered
 from wyrmling.command.train import add_run_options
-from wyrmling.data import Interactions
+from wyrmling.data import Id, Interactions
 from wyrmling.datasets import make_interactions, read_interactions
 from wyrmling.evaluation import evaluate
-from wyrmling.recommend import BPR, EASE, WARP, Recommender
+from wyrmling.recommend import BPR, EASE, WARP, Popularity, Recommender
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,31 @@ def test_models_are_measured(
     assert 0 < low <= found["ndcg@5"] <= high <= 1
     assert run("evaluate", out, tmp_path / "test.csv") == 0
     assert "ndcg@10" in capsys.readouterr().out
+    assert "left out" not in capsys.readouterr().out
     assert run("evaluate", out, tmp_path / "test.csv", "--metric", "magic@5") == 1
+
+
+def test_lines_that_are_not_measured_are_told(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, test = tmp_path / "model", tmp_path / "test.csv"
+    data = read_interactions(file)
+    Popularity().fit(data).save(out)
+    user, item = data.user_ids[data.users[0]], data.item_ids[data.items[0]]
+    new = next(item for item in data.item_ids if item not in had_by(data, user))
+    rows = [(user, new), (user, new), (user, item), ("zed", item), (user, "zed")]
+    test.write_text("".join(f"{user},{item}\n" for user, item in rows))
+    assert run("evaluate", out, test, "--json") == 0
+    left_out = {"unknown": 2, "unasked": 0, "seen": 1, "repeated": 1}
+    assert json.loads(capsys.readouterr().out)["left_out"] == left_out
+    assert run("evaluate", out, test) == 0
+    assert "lines left out: 2 of a user or item that the model does" in capsys.readouterr().out
+
+
+def had_by(data: Interactions, user: Id) -> set[Id]:
+    """What a user had."""
+    rows = data.users == data.user_ids.number(user)
+    return set(data.item_ids.take(data.items[rows]).tolist())
 
 
 def test_training_is_told_in_json(

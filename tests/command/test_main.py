@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 import wyrmling as wy
+from wyrmling.__main__ import main
 from wyrmling.data import Ids, Interactions
 from wyrmling.datasets import make_interactions
-from wyrmling.recommend import ExplicitMF, Recommender
+from wyrmling.recommend import EASE, ExplicitMF, Recommender
 
 COMMAND = [sys.executable, "-m", "wyrmling"]
 
@@ -286,6 +287,9 @@ def test_the_demo(tmp_path: Path) -> None:
         ["recommend", "model"],
         ["recommend", "model", "--user", "1", "-k", "0"],
         ["demo", "extra"],
+        ["serve", "model", "--port", "-1"],
+        ["serve", "model", "--threads", "0"],
+        ["serve", "model", "--max-body", "1_000"],
     ],
 )
 def test_bad_options_end_with_code_2_and_an_error(arguments: list[str]) -> None:
@@ -420,6 +424,35 @@ def test_interruption_and_closed_pipes(tmp_path: Path, lines: list[str], model: 
         )
         os.close(write)
         assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_errors_and_warnings_are_lines_of_the_error_stream(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "model"
+    EASE().fit(make_interactions(20, 10, 3)).save(path)
+    wheel = ["wheel", str(path), "--name", "recs", "--out", str(tmp_path), "--no-histories"]
+    # The command is called by the name that it was called by.
+    for name, called in (("bin/wyrmling", "wyrmling"), ("__main__.py", "python -m wyrmling")):
+        monkeypatch.setattr(sys, "argv", [name])
+        assert main([*wheel, "--json"]) == 0
+        said = capsys.readouterr()
+        assert json.loads(said.out)["package"] == "recs"
+        assert said.err.startswith(f"{called} wheel: warning: EASE scores by histories: without")
+        assert said.err.count("\n") == 1
+    # Who closes that stream loses what it says and no more.
+    read, write = os.pipe()
+    os.close(read)
+    for command, code in ((wheel, 0), (["recommend", str(path), "--user", "nobody"], 1)):
+        done = subprocess.run(
+            [*COMMAND, *command], stdout=subprocess.DEVNULL, stderr=write, timeout=60, check=False
+        )
+        assert done.returncode == code
+    os.close(write)
+    # Without that stream an error is no output.
+    monkeypatch.setattr(sys, "stderr", None)
+    assert main(["recommend", str(path), "--user", "nobody"]) == 1
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.skipif(os.name == "nt", reason="closed streams are those of a POSIX shell")

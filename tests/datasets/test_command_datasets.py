@@ -101,6 +101,10 @@ def test_errors_are_one_line(
     with pytest.raises(SystemExit):
         run("datasets", "movielens-10m")
     assert "'movielens-10m'" in capsys.readouterr().err
+    assert run("datasets", "--out", out) == 1
+    assert "--out is of no use without a NAME" in capsys.readouterr().err
+    assert run("datasets", "goodbooks", "--out", tmp_path / "out.parquet") == 1
+    assert "out.parquet, expected another name: lines are written" in capsys.readouterr().err
 
 
 def test_any_interactions_are_written(tmp_path: Path) -> None:
@@ -117,6 +121,10 @@ def test_any_interactions_are_written(tmp_path: Path) -> None:
     assert found.values.tobytes() == values.tobytes()
     assert path.read_text().startswith("user_id,item_id,rating,weight\n")
     assert path.read_text().endswith("1,4,3e+08,2\n")
+    packed = tmp_path / "lines.csv.gz"
+    write_lines(data, packed)
+    assert list(read_interactions(packed).user_ids) == users
+    assert packed.read_bytes()[:2] == b"\x1f\x8b"
     with pytest.raises(OSError, match="none"):
         write_lines(data, tmp_path / "none" / "lines.csv")
-    assert [one.name for one in tmp_path.iterdir()] == ["lines.csv"]
+    assert {one.name for one in tmp_path.iterdir()} == {path.name, packed.name}

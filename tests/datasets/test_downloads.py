@@ -101,8 +101,13 @@ def test_other_sizes_and_addresses_are_refused(publisher: Publisher) -> None:
     for url in ("file:///etc/passwd", "ftp://127.0.0.1/ml.zip", "ml.zip", ""):
         with pytest.raises(ValueError, match=r"url is .*https://"):
             goodbooks(url=url)
+    url = f"{publisher.address}/é.zip"
+    with pytest.raises(ValueError, match=f"url is '{url}', which cannot be asked for"):
+        goodbooks(url=url)
     with pytest.raises(TypeError, match="url: expected text, got 7"):
         movielens("1m", url=7)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="cache is 7, expected a path"):
+        movielens("1m", cache=7)  # type: ignore[arg-type]
     # Each address has a file of its own.
     one, other = (publisher.publish(path, archive_of("100k")) for path in ("/a.zip", "/b.zip"))
     movielens("100k", url=one)
@@ -252,6 +257,9 @@ def test_redirects_are_followed_but_not_from_https(publisher: Publisher) -> None
         publisher.answers["/away.zip"] = redirecting(elsewhere)
         with pytest.raises(OSError):  # noqa: PT011 — urllib's own, of many texts
             goodbooks(url=f"{publisher.address}/away.zip")
+    publisher.answers["/away.zip"] = redirecting("http://[::1")
+    with pytest.raises(ValueError, match=r"away\.zip', which cannot be asked for: Invalid IPv6"):
+        goodbooks(url=f"{publisher.address}/away.zip")
     publisher.answers["/round.zip"] = redirecting("/round.zip")
     with pytest.raises(OSError, match="redirect"):
         goodbooks(url=f"{publisher.address}/round.zip")

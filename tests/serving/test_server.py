@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import ipaddress
 import json
 import os
 import signal
@@ -20,7 +21,7 @@ import pytest
 
 from wyrmling.datasets import make_interactions
 from wyrmling.recommend import BPR, Popularity, Recommender
-from wyrmling.serving import serve
+from wyrmling.serving import current_model, serve
 from wyrmling.serving.current_model import CurrentModel
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
@@ -40,9 +41,12 @@ def path(tmp_path: Path, models: list[Recommender]) -> Path:
 
 
 @contextmanager
-def served(path: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    """The port at which a command serves a model, and its process."""
+def served(
+    path: Path, *options: str, shell: str = ""
+) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """The port at which a command serves a model, and its process, which a shell may prepare."""
     command = [sys.executable, "-m", "wyrmling", "serve", str(path), "--port", "0", *options]
+    command = ["sh", "-c", f'{shell} exec "$@"', "sh", *command]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         said = process.stderr.readline()
@@ -53,8 +57,10 @@ def served(path: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen[st
             process.kill()
 
 
-def get(port: int, path: str, body: bytes | None = None, **headers: str) -> tuple[int, Any]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+def get(
+    port: int, path: str, body: bytes | None = None, timeout: int = 60, **headers: str
+) -> tuple[int, Any]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
     connection.request("GET" if body is None else "POST", path, body, headers)
     response = connection.getresponse()
     content = response.read()
@@ -111,6 +117,14 @@ def test_long_requests_are_refused(path: Path) -> None:
         with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
             connection.sendall(b"POST /recommend HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n")
             assert connection.recv(1000).startswith(b"HTTP/1.1 413")
+        # Of this Python makes no integer, and no address.
+        for head in (
+            b"POST / HTTP/1.1\r\nContent-Length: " + b"9" * 5000,
+            b"GET http://[ HTTP/1.1",
+        ):
+            with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+                connection.sendall(head + b"\r\n\r\n")
+                assert b" 400 Bad Request\r\n" in connection.recv(1000)
         assert get(port, "/health?" + "x" * 20_000)[0] in (400, 431)
         for nonsense in (b"\r\n\r\n", b"\0" * 100 + b"\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"):
             with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
@@ -181,6 +195,16 @@ def test_a_model_is_replaced_while_requests_run(path: Path, models: list[Recomme
     assert wrong == []
 
 
+def test_signals_that_come_while_others_are_handled_stop_nothing(path: Path) -> None:
+    with served(path) as (port, process):
+        for _ in range(20):
+            for _ in range(10_000):
+                process.send_signal(signal.SIGHUP)
+            assert get(port, "/health", timeout=10)[0] == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0
+
+
 def test_a_bad_file_leaves_the_model(path: Path, models: list[Recommender]) -> None:
     current = CurrentModel(path)
     before = current.get().model
@@ -203,6 +227,28 @@ def test_a_bad_file_leaves_the_model(path: Path, models: list[Recommender]) -> N
         current.close()
 
 
+def test_a_file_that_is_read_for_long_holds_up_no_end(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    current = CurrentModel(path)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def read() -> Recommender:
+        begun.set()
+        go_on.wait(60)
+        return current.get().model
+
+    monkeypatch.setattr(current, "_read", read)
+    monkeypatch.setattr(current_model, "PATIENCE", 0.1)
+    current.watch(0.01)
+    current.ask()
+    begun.wait(60)
+    start = time.monotonic()
+    current.close()
+    assert time.monotonic() - start < 30
+    go_on.set()
+
+
 @pytest.mark.parametrize("host", ["LOCALHOST", "127.1", "127.0.0.2"])
 def test_who_may_ask_goes_by_the_address(path: Path, host: str) -> None:
     # Of a name in capitals, or an address written short, too, this machine alone is answered.
@@ -218,6 +264,41 @@ def test_who_may_ask_goes_by_the_address(path: Path, host: str) -> None:
             connection.request("GET", "/health", headers={"Host": f"{name}:{port}"})
             assert connection.getresponse().status == status, name
             connection.close()
+
+
+def test_connections_beyond_the_files_that_may_be_open_wait(path: Path) -> None:
+    with served(path, shell="ulimit -n 48;") as (port, process):
+        opened = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(60)]
+        request = b"HEAD /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        for _ in opened:  # at each the server looks whether there are others
+            opened[0].sendall(request)
+            assert opened[0].recv(10_000).startswith(b"HTTP/1.1 200")
+        opened[-1].sendall(request)
+        while len(opened) > 1:
+            opened.pop(0).close()
+        assert opened[0].recv(12) == b"HTTP/1.1 200"
+        opened[0].close()
+        process.send_signal(signal.SIGTERM)
+        assert "Too many open files" not in process.communicate(timeout=60)[1]
+
+
+def test_an_address_may_be_of_one_interface(path: Path) -> None:
+    addresses = Path("/proc/net/if_inet6")
+    lines = addresses.read_text().split("\n") if addresses.exists() else []
+    # An address in digits without colons, ..., its scope, flags, and the interface.
+    local = [line.split() for line in lines if line[:4] == "fe80" and line.split()[4] == "80"]
+    if not local:
+        pytest.skip("no interface has an address of its own link")
+    digits, name = local[0][0], local[0][-1]
+    host = f"{ipaddress.IPv6Address(int(digits, 16))}%{name}"
+    ready: list[str] = []
+
+    def connect(url: str) -> None:
+        ready.append(url)
+        raise KeyboardInterrupt
+
+    serve(path, host=host, port=0, ready=connect)
+    assert ready[0].startswith(f"http://[{host.replace('%', '%25')}]:")
 
 
 def test_settings_are_checked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

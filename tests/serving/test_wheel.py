@@ -184,6 +184,17 @@ def test_equal_items_rank_by_number_without_wyrmling(tmp_path: Path) -> None:
         assert found == [item for item, _ in model.similar_items(5, 1037)]
 
 
+def test_what_scores_of_a_user_have_in_common_does_not_rank_without_wyrmling(
+    tmp_path: Path,
+) -> None:
+    # Beside the user's bias the products are too small to be seen, and they rank all the same.
+    data = Interactions([0], [0], ["ann"], range(20))
+    items = 2.0**-40 * np.random.default_rng(0).permutation(20)[:, None]
+    model = Custom.from_factors([[1.0]], items, data, user_bias=[-3.5])
+    package = extracted(build_wheel(model, "common", directory=tmp_path, needs="numpy"))
+    assert package.recommend("ann", 20) == model.recommend("ann", 20)
+
+
 def extracted(wheel: Path) -> Any:
     """The package in a wheel, imported from beside it."""
     name = wheel.name.partition("-")[0]

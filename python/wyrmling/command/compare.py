@@ -27,7 +27,8 @@ def run(options: argparse.Namespace) -> None:
     metrics = options.metric or ("ndcg@10", "recall@10", "mrr")
     found = compare(models, train, test, metrics, progress=watched())
     if options.json:
-        print(json.dumps({name: dict(metrics) for name, metrics in found.items()}))
+        about = {name: dict(metrics) for name, metrics in found.items()}
+        print(json.dumps(about, allow_nan=False))
     else:
         print(found)
 

@@ -14,6 +14,7 @@ from ..data import Interactions
 from ..datasets import goodbooks, movielens
 from ..datasets.goodbooks import PUBLISHED
 from ..datasets.movielens import SIZES, published
+from ..datasets.parquet import is_parquet
 from ..datasets.published import Published
 from . import files
 from .lines import write_lines
@@ -33,10 +34,15 @@ KNOWN: Mapping[str, tuple[Published, Any, str]] = {
 def run(options: argparse.Namespace) -> None:
     """Lists published data sets, or downloads one, and writes it as lines that train reads."""
     if options.name is None:
+        for name in ("out", "from_file", "url", "cache"):
+            if getattr(options, name) is not None:
+                raise ValueError(f"--{name.replace('_', '-')} is of no use without a NAME")
         _list(options.json)
         return
     if options.out is not None:
         files.check_destination(options.out, options.from_file or "")
+        if is_parquet(options.out):
+            raise ValueError(f"--out is {options.out}, expected another name: lines are written")
     _, load, _ = KNOWN[options.name]
     data = load(
         cache=options.cache,
@@ -97,7 +103,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     option = parser.add_argument
     option("name", nargs="?", choices=KNOWN, metavar="NAME", help="which one; without it, a list")
-    option("--out", metavar="FILE", help="where to write lines of user, item, rating and time")
+    option(
+        "--out",
+        metavar="FILE",
+        help="where to write lines of user, item, rating and time, compressed by gzip if the name "
+        "ends with .gz",
+    )
     option(
         "--from-file",
         metavar="FILE",

@@ -38,7 +38,9 @@ def run(options: argparse.Namespace) -> None:
     )
     if options.json:
         intervals = {name: list(found.interval[name]) for name in metrics if name in found.interval}
-        print(json.dumps({"users": found.n_users, **dict(found), "intervals": intervals}))
+        left_out = vars(found.skipped)
+        about = {"users": found.n_users, **found, "intervals": intervals, "left_out": left_out}
+        print(json.dumps(about, allow_nan=False))
         return
     print(f"mean over {count(found.n_users, 'user')}, and its 95 % interval\n")
     width = max(map(len, metrics))
@@ -46,6 +48,8 @@ def run(options: argparse.Namespace) -> None:
         low, high = found.interval.get(name, (None, None))
         between = "" if low is None else f"  {low:.4f} to {high:.4f}"
         print(f"{name:{width}}  {found[name]:.4f}{between}")
+    if found.skipped:
+        print(f"\nlines left out: {found.skipped}")
 
 
 def _spelled(known: Ids, written: Ids) -> tuple[IndexArray, Ids]:

@@ -1,11 +1,13 @@
 """Interactions written as lines of a csv file, which ``read_interactions`` reads.
 
-The file is there when it is complete: it is written under another name and renamed.
+The file is there when it is complete: it is written under another name and renamed. One whose name
+ends with ``.gz`` is compressed, as it will be read.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
 import os
 import secrets
 from pathlib import Path
@@ -34,7 +36,8 @@ def write_lines(data: Interactions, path: str | os.PathLike[str]) -> None:
     optional = {"rating": data.values, "timestamp": data.times, "weight": data.weights}
     columns = {name: column for name, column in optional.items() if column is not None}
     try:
-        with part.open("x", encoding="utf-8", newline="") as file:
+        opened: Any = gzip.open if os.fspath(path).lower().endswith(".gz") else open
+        with opened(part, "xt", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(["user_id", "item_id", *columns])
             for start in range(0, len(data), ROWS):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .. import serving
+from . import types
 
 __all__ = ["add_options", "run"]
 
@@ -33,15 +34,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     option(
         "--port",
-        type=int,
+        type=types.whole,
         default=8000,
         help="the port to listen at; 0 takes a free one [%(default)s]",
     )
     option("--ui", action="store_true", help="show a web page at /")
-    option("--threads", type=int, default=4, help="requests answered at once [%(default)s]")
+    option(
+        "--threads", type=types.natural, default=4, help="requests answered at once [%(default)s]"
+    )
     option(
         "--max-body",
-        type=int,
+        type=types.natural,
         default=1 << 20,
         metavar="BYTES",
         help="how large a request may be [%(default)s]",

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from ..data import Id, Interactions
@@ -13,6 +14,7 @@ from ..recommend import Recommendations
 
 __all__ = [
     "aside",
+    "complain",
     "count",
     "describe",
     "discard_output",
@@ -89,6 +91,16 @@ def watched() -> bool:
     Python has None for a stream that was closed before it began.
     """
     return sys.stderr is not None and sys.stderr.isatty()
+
+
+def complain(line: str) -> None:
+    """Prints a line to the standard error, where somebody reads it.
+
+    Where there is none, print would take the output; and what a command does goes on.
+    """
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(line, file=sys.stderr, flush=True)
 
 
 def nothing(line: str) -> None:

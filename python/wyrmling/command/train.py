@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> None:
     quality: dict[str, Evaluation] = {}
     if options.holdout is not None:
         train, test = data.split(options.holdout, options.seed)
-        say(f"held out    {len(test):,} interactions, to measure a model of the others")
+        say(f"held out    {count(len(test), 'interaction')}, to measure a model of the others")
         quality = measured(fit(model, train, say), train, test)
         show_quality(quality, nothing if options.json else aside)
         say("\nnow a model of everything")

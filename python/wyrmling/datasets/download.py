@@ -35,7 +35,7 @@ def blocks_of(
         begun: called with the number of bytes to come, None if the server does not say.
 
     Raises:
-        ValueError: another kind of address.
+        ValueError: another kind of address, or none.
         ConnectionError: the server is not reached, or the connection ends too early.
         OSError: the server refuses, redirects from https to http, or sends more than ``most``.
     """
@@ -53,6 +53,8 @@ def blocks_of(
     except (TimeoutError, ConnectionError, http.client.HTTPException) as error:
         text = str(error) or type(error).__name__
         raise ConnectionError(f"{url}: the connection failed: {text}") from error
+    except ValueError as error:  # of what parses addresses, those that a server leads to among them
+        raise ValueError(f"url is {url!r}, which cannot be asked for: {error}") from None
 
 
 def _bounded(

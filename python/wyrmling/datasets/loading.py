@@ -33,7 +33,8 @@ def load(
         return interactions_of(blocks, what)
 
     if from_file is None:
-        return obtain(_source(published, url), directory(cache), read, progress)
+        folder = directory(None if cache is None else check_path("cache", cache))
+        return obtain(_source(published, url), folder, read, progress)
     if cache is not None or url is not None:
         raise ValueError("from_file: expected neither cache nor url with it")
     path = check_path("from_file", from_file)
@@ -52,8 +53,9 @@ def _source(published: Published, url: str | None) -> Source:
         most=published.most,
         checksum_url=f"{url}.md5" if published.has_checksum else None,
         advice=(
-            f"Where there is no network: {published.call} takes from_file=PATH, the archive or the "
-            f"{published.member} in it, which you have already, and url=ADDRESS, a mirror; "
+            f"Where there is no network: {published.call} takes from_file=PATH (--from-file), the "
+            f"archive or the {published.member} in it, which you have already, and url=ADDRESS "
+            "(--url), a mirror; "
             "wyrmling.datasets.read_interactions(PATH) reads other files of ratings"
         ),
     )

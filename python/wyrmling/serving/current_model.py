@@ -24,6 +24,9 @@ __all__ = ["Current", "CurrentModel"]
 
 logger = logging.getLogger("wyrmling.serving")
 
+# Seconds for which the end of a server waits for a file that is being read; requests have as many.
+PATIENCE = 5.0
+
 Signature = tuple[int, int, int, int]
 
 
@@ -57,7 +60,7 @@ class CurrentModel:
         self.path = os.fspath(path)
         self.failures = 0
         self._mmap = mmap
-        self._asked = threading.Event()
+        self._asked = False
         self._ended = threading.Event()
         self._reading = threading.Lock()
         self._seen = self._signature()
@@ -87,8 +90,10 @@ class CurrentModel:
             return self._current
 
     def ask(self) -> None:
-        """Asks the watching thread to read the file soon; may be called by a signal's handler."""
-        self._asked.set()
+        """Asks the watching thread to read the file when it looks next; may be called by a signal's
+        handler, and again while it runs: it waits for no lock.
+        """
+        self._asked = True
 
     def watch(self, seconds: float = 1.0) -> None:
         """Starts the thread that reads the file when it changes, or when :meth:`ask` is called."""
@@ -98,21 +103,16 @@ class CurrentModel:
         self._watcher.start()
 
     def close(self) -> None:
-        """Ends the watching thread."""
+        """Ends the watching thread: at once, or when it has read what it reads now."""
         self._ended.set()
-        self._asked.set()
         if self._watcher is not None:
-            self._watcher.join()
+            self._watcher.join(PATIENCE)
 
     def _watch(self, seconds: float) -> None:
         before = self._seen
-        while not self._ended.is_set():
-            asked = self._asked.wait(seconds)
-            # Not cleared otherwise: it may have been set since the wait ended.
-            if asked:
-                self._asked.clear()
-            if self._ended.is_set():
-                return
+        while not self._ended.wait(seconds):
+            if asked := self._asked:
+                self._asked = False
             now = self._signature()
             settled = now == before
             before = now

@@ -88,10 +88,14 @@ def recommend(user: Any, n: int = 10, exclude_seen: bool = True) -> list[tuple[A
         start, end = arrays["seen_indptr"][number : number + 2].tolist()
         had = arrays["seen_items"][start:end]
     scores = _products(arrays["items"], arrays["users"][number])
-    for name, at in (("bias", slice(None)), ("offsets", number)):
-        if name in arrays:
-            scores = scores + arrays[name][at]
-    return _best(scores, n, had)
+    if "bias" in arrays:
+        scores = scores + arrays["bias"]
+    best = _best(scores, n, had)
+    if "offsets" not in arrays:
+        return best
+    # Added to what is ranked already: beside it small differences would be lost.
+    offset = arrays["offsets"][number]
+    return [(id, float(np.float32(score) + offset)) for id, score in best]
 
 
 def similar_items(item: Any, n: int = 10) -> list[tuple[Any, float]]:

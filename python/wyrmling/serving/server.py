@@ -28,6 +28,8 @@ __all__ = ["serve"]
 LONGEST_HEADERS = 1 << 14
 # Connections that are open at once; others wait.
 MOST_CONNECTIONS = 1000
+# Open files that are left for what else the server opens, such as the model's file.
+SPARE_FILES = 16
 NAMES = ("localhost", "127.0.0.1", "::1")
 
 
@@ -82,7 +84,9 @@ def serve(
     current = CurrentModel(check_path("path", path), mmap)
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     listening = _listening(host, port)
-    address, found = listening.getsockname()[:2]
+    # In numbers, with the interface that an address of IPv6 belongs to.
+    numeric = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
+    address, found = socket.getnameinfo(listening.getsockname(), numeric)
     application = Application(current, Page() if ui else None, _names(host, address))
     server: Any = create_server(
         application,
@@ -91,7 +95,7 @@ def serve(
         ident=None,
         max_request_body_size=max_body + 1,  # waitress refuses as many
         max_request_header_size=LONGEST_HEADERS,
-        connection_limit=MOST_CONNECTIONS,
+        connection_limit=_most_connections(listening.fileno()),
         channel_timeout=30,
         asyncore_use_poll=True,
     )
@@ -99,7 +103,8 @@ def serve(
 
     current.watch()
     undo = _handle_signals(current)
-    url = f"http://[{address}]:{found}/" if ":" in address else f"http://{address}:{found}/"
+    named = f"[{address.replace('%', '%25')}]" if ":" in address else address
+    url = f"http://{named}:{found}/"
     try:
         if ready is None:
             print(
@@ -125,10 +130,20 @@ def _connection(base: Any) -> Any:
     One that is closed with something unread is reset, and the answer is lost: it is first closed
     for writing, and what comes is forgotten until the other side closes, or waitress's time is over
     (RFC 9112, 9.6). A request that expects to be told to go on and is there whole is answered at
-    once (RFC 9110, 10.1.1); waitress would wait for more of it.
+    once (RFC 9110, 10.1.1); waitress would wait for more of it. What Python makes no address of, or
+    no integer, as of a length with too many digits, is refused and no error of the server.
     """
+    from waitress.parser import ParsingError
+
+    class Request(base.parser_class):  # type: ignore[misc]
+        def parse_header(self, header_plus: bytes) -> None:
+            try:
+                super().parse_header(header_plus)
+            except ValueError:
+                raise ParsingError("an address or a length is invalid") from None
 
     class Connection(base):  # type: ignore[misc]
+        parser_class = Request
         refused = forgets = False
 
         def service(self) -> None:
@@ -164,10 +179,26 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         family, _, _, _, address = found[0]
-        return socket.create_server(address[:2], family=family, backlog=1024)
+        return socket.create_server(address, family=family, backlog=1024)
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OSError(f"cannot answer at {host} port {port}: {reason}") from None
+
+
+def _most_connections(opened: int) -> int:
+    """How many connections may be open, beside so many files that are open already.
+
+    One for which the system opens no file waits, and waitress would try again at once, for ever.
+    """
+    try:
+        import resource
+    except ImportError:  # on Windows
+        return MOST_CONNECTIONS
+    granted = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if granted == resource.RLIM_INFINITY:
+        return MOST_CONNECTIONS
+    # Waitress counts its own two among them.
+    return max(min(MOST_CONNECTIONS, granted - opened - SPARE_FILES), 3)
 
 
 def _names(host: str, address: str) -> frozenset[str] | None:
