@@ -73,7 +73,7 @@ class ImplicitALS(VectorModel):
     Args:
         factors: length of the vectors.
         l2: weight of the penalty, of a vector with one interaction. None takes the bound of what
-            noise has: ``0.85·(1 + alpha·r)·(√u + √i)·(1 - √density) / (u·i)^(l2_power/2)`` for a
+            noise has: ``0.9·(1 + alpha·r)·(√u + √i)·(1 - √density) / (u·i)^(l2_power/2)`` for a
             mean amount r, and u and i pairs of a user and of an item, of those that occur; at least
             a tenth of it where most do.
         l2_power: the penalty is ``l2·n^l2_power`` for a vector with n interactions.
@@ -130,7 +130,7 @@ class ImplicitALS(VectorModel):
         edge = math.sqrt(pairs.per_user) + math.sqrt(pairs.per_item)
         structure = max(1 - math.sqrt(pairs.density), 0.1)
         scale = (pairs.per_user * pairs.per_item) ** (self.l2_power / 2)
-        return float(0.85 * (1 + self.alpha * amount) * edge * structure / scale)
+        return float(0.9 * (1 + self.alpha * amount) * edge * structure / scale)
 
     def _learn(self, task: Task) -> Arrays:
         before = self._fitted if task.start is not None else None
