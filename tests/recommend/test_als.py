@@ -270,15 +270,14 @@ def test_a_score_is_explained(data: Interactions) -> None:
 def test_more_data_is_learnt_with_the_old() -> None:
     first = amounts([2, 1, 1, 3, 1])
     more = Interactions.from_ids(["a", "d", "b"], ["z", "x", "x"], values=[1, 5, 2])
-    model = ImplicitALS(factors=3, epochs=200, solver="cholesky")
-    model.fit(first).partial_fit(more)
+    model = ImplicitALS(factors=3, l2=1.0, epochs=60, solver="cholesky")
+    model.fit(first).partial_fit(more, epochs=60)
     users = ["a", "a", "b", "b", "c", "a", "d", "b"]
     items = ["x", "x", "x", "y", "z", "z", "x", "x"]
     at_once = copy.copy(model).fit(
         Interactions.from_ids(users, items, values=[2, 1, 1, 3, 1, 1, 5, 2])
     )
     np.testing.assert_array_equal(model.fitted.arrays["values"], at_once.fitted.arrays["values"])
-    assert model.fitted.params["l2"] == pytest.approx(at_once.fitted.params["l2"])
     everyone = [*"abcd"], ["x", "y", "z", "x"]
     np.testing.assert_allclose(model.predict(*everyone), at_once.predict(*everyone), atol=1e-3)
     with pytest.raises(ValueError, match="factors is 5, and was 3"):
