@@ -43,7 +43,7 @@ def around(model: Recommender, data: Interactions) -> dict[str, Choices]:
     space: dict[str, Choices] = {}
     defaults = type(model)().get_params()
     pairs = _core.Csr(data.users, data.items, data.n_users, data.n_items)
-    chosen = model._resolved(pairs).get_params()
+    chosen = model._resolved(pairs, data).get_params()
     for name, given in model.get_params().items():
         value = chosen[name]
         if given != defaults[name] or not value:
