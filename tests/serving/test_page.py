@@ -24,6 +24,7 @@ from test_application import ask
 from wyrmling.data import Interactions
 from wyrmling.datasets import make_interactions
 from wyrmling.recommend import BPR, EASE, ItemKNN, Popularity
+from wyrmling.serving import page as page_module
 from wyrmling.serving.application import Application
 from wyrmling.serving.current_model import CurrentModel
 from wyrmling.serving.page import Page, components, item_map
@@ -203,6 +204,32 @@ class Texts(HTMLParser):
     def handle_data(self, text: str) -> None:
         if self.within == self.name and self.found and not self.found[-1]:
             self.found[-1] = text
+
+
+# The script with elements that keep what is set, and a server that answers "slow" last.
+OVERTAKING = """
+const made = () => ({ classList: { add() {}, remove() {} }, append() {}, replaceChildren() {},
+  addEventListener() {}, setAttribute() {}, dataset: {} });
+const elements = {};
+globalThis.document = { getElementById: (id) => (elements[id] ??= made()),
+  createElement: made, createElementNS: made, body: made() };
+globalThis.fetch = async (path, options) => {
+  const item = options && JSON.parse(options.body).item;
+  await new Promise((done) => setTimeout(done, item === "slow" ? 100 : 1));
+  return { ok: path === "ui/similar", json: async () => ({ similar: [], error: {} }) };
+};
+(0, eval)(require("fs").readFileSync(process.argv[1], "utf8") + "; globalThis.near = neighbours");
+Promise.all([near("slow"), near("quick")]).then(
+  () => console.log(elements["near-title"].textContent));
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
+def test_the_last_question_counts_whichever_answer_comes_last() -> None:
+    script = Path(page_module.__file__).parent / "page" / "page.js"
+    command = ["node", "-e", OVERTAKING, str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "Neighbours of quick\n"
 
 
 def test_a_browser_shows_a_user(show: Callable[..., str], model: BPR) -> None:

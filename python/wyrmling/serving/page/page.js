@@ -5,6 +5,7 @@ const $ = (id) => document.getElementById(id);
 const history_ = [];
 const circles = new Map();
 let asked = 0;
+let askedNear = 0;
 
 async function ask(path, body) {
   const options = body && {
@@ -61,7 +62,9 @@ async function recommend(question, title) {
 }
 
 async function neighbours(id) {
+  const number = ++askedNear;
   const answer = await ask("ui/similar", { item: id, n: 10 });
+  if (number !== askedNear) return;
   $("near-title").textContent = `Neighbours of ${id}`;
   list($("near"), answer.similar);
   mark("near", answer.similar);
