@@ -30,6 +30,9 @@ thread_local! {
     static OWN_ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
+/// Blocks that are allocated.
+static BLOCKS: AtomicUsize = AtomicUsize::new(0);
+
 /// Bytes of large blocks that are allocated, and that were in all.
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static EVER: AtomicUsize = AtomicUsize::new(0);
@@ -44,6 +47,7 @@ fn count_one() {
 
 fn count(layout: Layout) {
     count_one();
+    BLOCKS.fetch_add(1, Ordering::Relaxed);
     if layout.size() >= LARGE {
         LIVE.fetch_add(layout.size(), Ordering::Relaxed);
         EVER.fetch_add(layout.size(), Ordering::Relaxed);
@@ -77,6 +81,7 @@ unsafe impl GlobalAlloc for Counting {
         unsafe { System.realloc(start, layout, size) }
     }
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        BLOCKS.fetch_sub(1, Ordering::Relaxed);
         if layout.size() >= LARGE {
             LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
         }
@@ -334,4 +339,24 @@ fn the_memory_of_tables_and_programs_is_used_again_and_given_back() {
     // A thread keeps some memory of arrays for the next ones, until it ends.
     std::thread::spawn(work).join().unwrap();
     assert_eq!(large(), before);
+}
+
+#[test]
+fn what_a_thread_allocates_for_graphs_is_given_back_when_it_ends() {
+    let _turn = turn();
+    let thread = || {
+        let work = || {
+            let w = Parameter::new(vec![1.0, 2.0]);
+            (w * 3.0).square().sum().backward();
+        };
+        std::thread::spawn(work)
+            .join()
+            .expect("the graph is computed");
+    };
+    thread();
+    let before = BLOCKS.load(Ordering::Relaxed);
+    (0..200).for_each(|_| thread());
+    // Tests that wait for their turn have a few.
+    let kept = BLOCKS.load(Ordering::Relaxed).saturating_sub(before);
+    assert!(kept < 50, "{kept} blocks are left of 200 threads");
 }

@@ -17,10 +17,21 @@ thread_local! {
     static LIST: ManuallyDrop<RefCell<Vec<Rc<dyn Node>>>> =
         const { ManuallyDrop::new(RefCell::new(Vec::new())) };
     static BUSY: Cell<bool> = const { Cell::new(false) };
+    /// Ends with the thread, and the list's memory with it.
+    static LIFE: Life = const { Life };
 }
 
-/// Most entries whose memory is kept for the next time.
+/// Most entries whose memory is kept for the next time, while the thread lives.
 const KEEP: usize = 64;
+
+struct Life;
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        // From now on nothing is kept. After a drop that panicked the list has nodes still, which stay.
+        LIST.with(|list| list.borrow_mut().shrink_to_fit());
+    }
+}
 
 /// Drops what `give` appends, and whatever dies because of it.
 pub(super) fn defer(give: impl FnOnce(&mut Vec<Rc<dyn Node>>)) {
@@ -37,10 +48,11 @@ pub(super) fn defer(give: impl FnOnce(&mut Vec<Rc<dyn Node>>)) {
             break;
         }
     }
+    let keep = LIFE.try_with(|_| KEEP).unwrap_or(0);
     LIST.with(|list| {
         let mut list = list.borrow_mut();
-        if list.capacity() > KEEP {
-            list.shrink_to(KEEP);
+        if list.capacity() > keep {
+            list.shrink_to(keep);
         }
     });
 }
